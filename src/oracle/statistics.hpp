@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+
+#include "oracle/oracle.hpp"
+
+namespace tapconv {
+
+/// Root mean square of a stream of numbers.
+class RootMeanSquare {
+ public:
+  void add(double value) {
+    sum_ += value * value;
+    ++count_;
+  }
+  [[nodiscard]] double value() const { return count_ ? std::sqrt(sum_ / static_cast<double>(count_)) : 0.0; }
+
+ private:
+  double sum_ = 0;
+  std::int64_t count_ = 0;
+};
+
+/// How far the outputs of a computation are from the oracle, judged by one contract. Outputs whose exact value is
+/// not finite must be the same infinity, or a NaN. Where S exceeds the largest float an intermediate sum may
+/// overflow, so there a non-finite output is accepted.
+class ErrorStatistics {
+ public:
+  explicit ErrorStatistics(Contract contract) : contract_(contract) {}
+
+  void add(std::span<const std::int64_t> outputs, std::span<const float> actual,
+           std::span<const OracleOutput> expected);
+
+  [[nodiscard]] std::int64_t count() const { return count_; }
+  [[nodiscard]] std::int64_t violations() const { return violations_; }
+  /// NaN or infinite where the oracle is finite.
+  [[nodiscard]] std::int64_t not_finite() const { return not_finite_; }
+  [[nodiscard]] double max_error() const { return max_error_; }
+  [[nodiscard]] double rms_error() const { return rms_.value(); }
+  /// RMS error of a chain of binary32 fused multiply-adds over the same operands.
+  [[nodiscard]] double sequential_rms_error() const { return sequential_rms_.value(); }
+  /// RMS of the exact outputs.
+  [[nodiscard]] double rms_value() const { return value_rms_.value(); }
+  /// The largest |error| / bound, and where it is; -1 before any.
+  [[nodiscard]] double worst_ratio() const { return worst_ratio_; }
+  [[nodiscard]] std::int64_t worst_output() const { return worst_output_; }
+  [[nodiscard]] double worst_actual() const { return worst_actual_; }
+  [[nodiscard]] double worst_expected() const { return worst_expected_; }
+
+ private:
+  void add_one(std::int64_t output, float actual, const OracleOutput& expected);
+
+  Contract contract_;
+  std::int64_t count_ = 0, violations_ = 0, not_finite_ = 0;
+  double max_error_ = 0, worst_ratio_ = 0;
+  std::int64_t worst_output_ = -1;
+  double worst_actual_ = 0, worst_expected_ = 0;
+  RootMeanSquare rms_, sequential_rms_, value_rms_;
+};
+
+/// The customary check: elements with |a - b| > atol + rtol*|b|. Equal infinities agree, NaNs never do.
+struct Closeness {
+  double atol = 1e-4, rtol = 1e-4;
+  std::int64_t count = 0, failures = 0;
+  double max_difference = 0;
+
+  void add(std::span<const float> actual, std::span<const float> reference);
+};
+
+}  // namespace tapconv

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tapconv/engine.hpp"
+
+namespace tapconv {
+
+/// How fast one model of device can be. `limit` is physical: nothing runs faster. `reach` is what good libraries
+/// sustain: shares are quoted against it, and a short burst can beat it a little.
+struct Ceilings {
+  std::string name;  ///< as the driver reports it
+  double limit_byte_per_s = 0;
+  double reach_byte_per_s = 0;
+  double limit_ffma_flop_per_s = 0;  ///< binary32 fused multiply-add
+  double reach_ffma_flop_per_s = 0;
+  double limit_tf32_flop_per_s = 0;  ///< dense TF32 on the tensor cores
+  double reach_tf32_flop_per_s = 0;
+  double l2_byte = 0;  ///< of written data that a call can leave behind in the cache
+};
+
+/// The devices of data/ceilings.json.
+[[nodiscard]] const std::vector<Ceilings>& known_ceilings();
+
+/// The least time of a problem: the longer of its traffic and its arithmetic. The arithmetic is FFMA for `ieee`, TF32
+/// for `tf32`, and for `fp32` the faster of FFMA and 3xTF32 (three TF32 products for each of ours), FFMA alone if there
+/// are groups.
+[[nodiscard]] TimeFloor floor_time(const Problem& problem, const Ceilings& ceilings);
+
+/// The floor on the device with exactly this name, if its ceilings are known.
+[[nodiscard]] std::optional<TimeFloor> find_floor(const Problem& problem, std::string_view device_name);
+
+}  // namespace tapconv
