@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tapconv/problem.hpp"
+
+namespace tapconv::cpu {
+
+class Primitive;
+
+/// A convolution planned for this CPU, on contiguous tensors. Keeps the problem's contract; an infinite or NaN weight
+/// at a padded position makes the output NaN. Movable; one object serves one thread at a time.
+class Convolution {
+ public:
+  /// Plans by a fixed rule, without measuring. `threads` = 0 is OpenMP's default: all cores, or what OMP_NUM_THREADS
+  /// says. Throws Error{usage} for a negative number.
+  explicit Convolution(const Problem& problem, int threads = 0);
+  Convolution(Convolution&&) noexcept;
+  Convolution& operator=(Convolution&&) noexcept;
+  ~Convolution();
+
+  /// The implementation that oneDNN chose and the tensors that it works on: "brgconv:avx512_core, channels-last
+  /// tensors".
+  [[nodiscard]] std::string implementation() const;
+
+  /// Packs the weights; they stay until the next call. `bias` is empty for a problem without. Throws Error{usage} if a
+  /// size is not the problem's.
+  void set_weights(std::span<const float> weight, std::span<const float> bias);
+
+  /// output = convolution of input. Throws Error{usage} if a size is not the problem's or there are no weights yet.
+  void run(std::span<const float> input, std::span<float> output);
+
+ private:
+  struct Plan;
+  std::unique_ptr<Plan> plan_;
+};
+
+/// oneDNN as its own user would drive it in one fixed way, contiguous tensors in and out, reorders included: what
+/// benchmarks compare with. Always binary32 on the operands as they are, and padded positions are skipped.
+class Reference {
+ public:
+  Reference(const Problem& problem, std::unique_ptr<Primitive> primitive);
+  Reference(Reference&&) noexcept;
+  Reference& operator=(Reference&&) noexcept;
+  ~Reference();
+
+  [[nodiscard]] std::string name() const;  ///< as Convolution::implementation()
+  /// As those of Convolution.
+  void set_weights(std::span<const float> weight, std::span<const float> bias);
+  void run(std::span<const float> input, std::span<float> output);
+
+ private:
+  Problem problem_;
+  std::unique_ptr<Primitive> primitive_;
+};
+
+/// Every different way to drive oneDNN for this problem; its own preference (all layouts left to it) first. The fastest
+/// of them is the best that it can do.
+[[nodiscard]] std::vector<Reference> references(const Problem& problem, int threads = 0);
+
+/// The version of the oneDNN in use: "3.2.0".
+[[nodiscard]] std::string version();
+
+}  // namespace tapconv::cpu
