@@ -51,14 +51,11 @@ constexpr float drop_bits_to_even(float value, int bits) {
 
 // binary16 has fewer exponent bits too: below 2^-14 its spacing stays 2^-24, which is that of float at 0.75.
 constexpr float round_to_fp16(float value) {
-  const float magnitude = value < 0 ? -value : value;
-  if (magnitude < 0x1p-14f) {
-    const float rounded = (magnitude + 0.75f) - 0.75f;
-    return value < 0 ? -rounded : rounded;
-  }
-  const float rounded = drop_bits_to_even(value, 13);
-  const float infinity = __builtin_bit_cast(float, 0x7f800000u);
-  return rounded >= 0x1p16f ? infinity : rounded <= -0x1p16f ? -infinity : rounded;
+  const unsigned sign = __builtin_bit_cast(unsigned, value) & 0x80000000u;
+  const float magnitude = __builtin_bit_cast(float, __builtin_bit_cast(unsigned, value) ^ sign);
+  float rounded = magnitude < 0x1p-14f ? (magnitude + 0.75f) - 0.75f : drop_bits_to_even(magnitude, 13);
+  if (rounded >= 0x1p16f) rounded = __builtin_bit_cast(float, 0x7f800000u);
+  return __builtin_bit_cast(float, __builtin_bit_cast(unsigned, rounded) | sign);
 }
 
 // The contract is tapconv::round_operand's.
@@ -162,12 +159,6 @@ struct GatherArguments {
   const long long* indices;
   long long count;
   float* target;
-};
-
-struct CopyArguments {
-  const void* source;
-  void* target;
-  long long count;  // of 16 bytes
 };
 
 struct ChainArguments {

@@ -1,0 +1,171 @@
+#include "cuda/cudnn_graph.hpp"
+
+#include <numeric>
+#include <utility>
+
+namespace tapconv::cuda::cudnn {
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+// By which a variant pack names the tensors of an operation graph. The sum, before the bias, is never in memory.
+constexpr std::int64_t input_id = 1, weight_id = 2, bias_id = 3, output_id = 4, sum_id = 5;
+
+/// `sizes` with the axis that cuDNN wants beside the only one of a 1-D problem.
+Sizes with_unit_axis(Sizes sizes, const Problem& problem, CudnnRank1 rank1, std::int64_t unit) {
+  if (problem.rank == 1) sizes.insert(rank1 == CudnnRank1::height_one ? sizes.end() - 1 : sizes.end(), unit);
+  return sizes;
+}
+
+Sizes packed_strides(const Sizes& sizes, CudnnLayout layout) {
+  std::vector<std::size_t> slowest_first(sizes.size());
+  std::iota(slowest_first.begin(), slowest_first.end(), std::size_t{0});
+  if (layout == CudnnLayout::channels_last) {
+    slowest_first.erase(slowest_first.begin() + 1);
+    slowest_first.push_back(1);
+  }
+  Sizes strides(sizes.size());
+  std::int64_t stride = 1;
+  for (auto axis = slowest_first.rbegin(); axis != slowest_first.rend(); ++axis) {
+    strides[*axis] = stride;
+    stride *= sizes[*axis];
+  }
+  return strides;
+}
+
+Descriptor tensor(const TensorLayout& layout, std::int64_t id, bool is_virtual = false) {
+  Descriptor result(DescriptorType::tensor);
+  result.set(Attribute::tensor_data_type, DataType::float32);
+  result.set(Attribute::tensor_dimensions, layout.sizes);
+  result.set(Attribute::tensor_strides, layout.strides);
+  result.set(Attribute::tensor_unique_id, id);
+  result.set(Attribute::tensor_byte_alignment, byte_alignment);
+  result.set(Attribute::tensor_is_virtual, is_virtual);
+  result.finalize();
+  return result;
+}
+
+Descriptor convolution(const ConvolutionLayout& layout) {
+  Descriptor result(DescriptorType::convolution);
+  result.set(Attribute::convolution_compute_type, DataType::float32);
+  result.set(Attribute::convolution_mode, ConvolutionMode::cross_correlation);
+  result.set(Attribute::convolution_spatial_dims, static_cast<std::int64_t>(layout.stride.size()));
+  result.set(Attribute::convolution_pre_paddings, layout.padding_lo);
+  result.set(Attribute::convolution_post_paddings, layout.padding_hi);
+  result.set(Attribute::convolution_filter_strides, layout.stride);
+  result.set(Attribute::convolution_dilations, layout.dilation);
+  result.finalize();
+  return result;
+}
+
+Descriptor convolve(const Descriptor& convolution, const Descriptor& input, const Descriptor& weight,
+                    const Descriptor& output) {
+  Descriptor result(DescriptorType::operation_convolution_forward);
+  result.set(Attribute::operation_convolution_forward_convolution, convolution);
+  result.set(Attribute::operation_convolution_forward_x, input);
+  result.set(Attribute::operation_convolution_forward_w, weight);
+  result.set(Attribute::operation_convolution_forward_y, output);
+  result.set(Attribute::operation_convolution_forward_alpha, 1.0f);
+  result.set(Attribute::operation_convolution_forward_beta, 0.0f);
+  result.finalize();
+  return result;
+}
+
+Descriptor addition() {
+  Descriptor result(DescriptorType::pointwise);
+  result.set(Attribute::pointwise_mode, PointwiseMode::add);
+  result.set(Attribute::pointwise_math_precision, DataType::float32);
+  result.finalize();
+  return result;
+}
+
+Descriptor add(const Descriptor& addition, const Descriptor& left, const Descriptor& right, const Descriptor& sum) {
+  Descriptor result(DescriptorType::operation_pointwise);
+  result.set(Attribute::operation_pointwise_descriptor, addition);
+  result.set(Attribute::operation_pointwise_x, left);
+  result.set(Attribute::operation_pointwise_b, right);
+  result.set(Attribute::operation_pointwise_y, sum);
+  result.finalize();
+  return result;
+}
+
+}  // namespace
+
+ConvolutionLayout convolution_layout(const Problem& problem, const CudnnChoice& choice) {
+  const auto with_strides = [&](const Sizes& sizes) {
+    return TensorLayout{sizes, packed_strides(sizes, choice.layout)};
+  };
+  const auto tensor_layout = [&](const Sizes& shape) {
+    return with_strides(with_unit_axis(shape, problem, choice.rank1, 1));
+  };
+  const auto per_axis = [&](const Extent& extent, std::int64_t unit) {
+    return with_unit_axis(Sizes(extent.begin(), extent.begin() + problem.rank), problem, choice.rank1, unit);
+  };
+  ConvolutionLayout result;
+  result.input = tensor_layout(input_shape(problem));
+  result.weight = tensor_layout(weight_shape(problem));
+  result.output = tensor_layout(output_shape(problem));
+  Sizes bias_sizes(result.output.sizes.size(), 1);
+  bias_sizes[1] = problem.out_channels;
+  result.bias = with_strides(bias_sizes);
+  result.padding_lo = per_axis(problem.padding_lo, 0);
+  result.padding_hi = per_axis(problem.padding_hi, 0);
+  result.stride = per_axis(problem.stride, 1);
+  result.dilation = per_axis(problem.dilation, 1);
+  return result;
+}
+
+Target Target::described(std::string_view json) {
+  auto properties = std::make_shared<Descriptor>(DescriptorType::device_properties);
+  const std::string terminated(json);
+  properties->set_all<char>(Attribute::device_properties_json, {terminated.c_str(), terminated.size() + 1});
+  properties->finalize();
+  return {nullptr, std::move(properties)};
+}
+
+Graph::Graph(const Target& target, const Problem& problem, const CudnnChoice& choice) : adds_bias_(problem.bias) {
+  const ConvolutionLayout layout = convolution_layout(problem, choice);
+  const auto keep = [this](Descriptor part) -> const Descriptor& { return parts_.emplace_back(std::move(part)); };
+
+  std::vector<DescriptorPointer> operations;
+  const Descriptor& description = keep(convolution(layout));
+  const Descriptor& input = keep(tensor(layout.input, input_id));
+  const Descriptor& weight = keep(tensor(layout.weight, weight_id));
+  const Descriptor& output = keep(tensor(layout.output, output_id));
+  if (adds_bias_) {
+    const Descriptor& sum = keep(tensor(layout.output, sum_id, true));
+    const Descriptor& bias = keep(tensor(layout.bias, bias_id));
+    operations.push_back(keep(convolve(description, input, weight, sum)).pointer());
+    const Descriptor& plus = keep(addition());
+    operations.push_back(keep(add(plus, sum, bias, output)).pointer());
+  } else {
+    operations.push_back(keep(convolve(description, input, weight, output)).pointer());
+  }
+
+  Descriptor graph(DescriptorType::operation_graph);
+  if (target.handle != nullptr) graph.set(Attribute::operation_graph_handle, target.handle);
+  graph.set(Attribute::operation_graph_operations, operations);
+  graph.finalize();
+  keep(std::move(graph));
+}
+
+Graph::~Graph() {
+  while (!parts_.empty()) parts_.pop_back();  // a deque destroys first what others refer to
+}
+
+Descriptor variant_pack(const Pointers& pointers, bool adds_bias) {
+  std::vector<std::int64_t> ids{input_id, weight_id, output_id};
+  std::vector<void*> tensors{pointers.input, pointers.weight, pointers.output};
+  if (adds_bias) {
+    ids.push_back(bias_id);
+    tensors.push_back(pointers.bias);
+  }
+  Descriptor result(DescriptorType::variant_pack);
+  result.set(Attribute::variant_pack_unique_ids, ids);
+  result.set(Attribute::variant_pack_data_pointers, tensors);
+  result.set(Attribute::variant_pack_workspace, pointers.workspace);
+  result.finalize();
+  return result;
+}
+
+}  // namespace tapconv::cuda::cudnn

@@ -1,0 +1,80 @@
+#include "cuda/driver.hpp"
+#include "cuda/driver_api.hpp"
+#include "problem/text.hpp"
+
+namespace tapconv::cuda {
+namespace {
+
+const DriverApi& api() { return DriverApi::get(); }
+
+}  // namespace
+
+Kernel::Kernel(const Context& context, std::span<const char> image, const char* entry) : context_(&context) {
+  context.make_current();
+  api().check(api().ModuleLoadData(&module_, image.data()), "loading a kernel", ErrorCode::launch);
+  api().check(api().ModuleGetFunction(&function_, module_, entry), "finding a kernel's entry", ErrorCode::launch);
+  const auto attribute = [&](int which) {
+    int value = 0;
+    api().check(api().FuncGetAttribute(&value, which, function_), "reading a kernel attribute", ErrorCode::launch);
+    return value;
+  };
+  facts_ = {.registers = attribute(driver::function_registers),
+            .local_bytes = attribute(driver::function_local_bytes),
+            .static_shared_bytes = attribute(driver::function_shared_bytes),
+            .max_threads_per_block = attribute(driver::function_max_threads)};
+}
+
+Kernel::~Kernel() {
+  if (module_) api().ModuleUnload(module_);
+}
+
+Kernel::Kernel(Kernel&& other) noexcept
+    : context_(other.context_),
+      module_(std::exchange(other.module_, nullptr)),
+      function_(other.function_),
+      facts_(other.facts_) {}
+
+void Kernel::launch_raw(const LaunchShape& shape, void* stream, const void* arguments) const {
+  if (const std::string problem = launch_problem(shape, facts_, context_->facts()); !problem.empty())
+    throw Error(ErrorCode::launch, problem);
+  context_->make_current();
+  // Beyond the default limit a kernel has to ask; asking for less than it has changes nothing.
+  if (shape.dynamic_shared_bytes + facts_.static_shared_bytes > context_->facts().shared_per_block)
+    api().check(api().FuncSetAttribute(function_, driver::function_max_dynamic_shared, shape.dynamic_shared_bytes),
+                "asking for shared memory", ErrorCode::launch);
+  void* parameters[] = {const_cast<void*>(arguments)};
+  const auto grid = [&](int axis) { return static_cast<unsigned>(shape.grid[axis]); };
+  const auto block = [&](int axis) { return static_cast<unsigned>(shape.block[axis]); };
+  api().check(api().LaunchKernel(function_, grid(0), grid(1), grid(2), block(0), block(1), block(2),
+                                 static_cast<unsigned>(shape.dynamic_shared_bytes), stream, parameters, nullptr),
+              "launching a kernel", ErrorCode::launch);
+}
+
+std::string launch_problem(const LaunchShape& shape, const KernelFacts& kernel, const DeviceFacts& device) {
+  constexpr const char* axes = "xyz";
+  for (int i = 0; i < 3; ++i) {
+    if (shape.grid[i] < 1 || shape.grid[i] > device.max_grid[i])
+      return fmt::format("grid.{} = {}; valid on {}: 1 to {}", axes[i], shape.grid[i], device.name, device.max_grid[i]);
+    if (shape.block[i] < 1) return fmt::format("block.{} = {}; valid: at least 1", axes[i], shape.block[i]);
+  }
+  const std::int64_t threads = std::int64_t{shape.block[0]} * shape.block[1] * shape.block[2];
+  if (threads > device.max_threads_per_block)
+    return fmt::format("block has {} threads; valid on {}: at most {}", threads, device.name,
+                       device.max_threads_per_block);
+  // Registers are given to warps of 32 threads, 8 a thread at a time.
+  const std::int64_t registers = (threads + 31) / 32 * 32 * ((kernel.registers + 7) / 8 * 8);
+  if (registers > device.registers_per_block)
+    return fmt::format("{} threads of {} registers need {}; a block on {} has {}", threads, kernel.registers, registers,
+                       device.name, device.registers_per_block);
+  if (threads > kernel.max_threads_per_block)
+    return fmt::format("block has {} threads; the kernel was compiled for at most {}", threads,
+                       kernel.max_threads_per_block);
+  const std::int64_t shared = std::int64_t{shape.dynamic_shared_bytes} + kernel.static_shared_bytes;
+  if (shape.dynamic_shared_bytes < 0 || shared > device.shared_per_block_opt_in)
+    return fmt::format("shared memory: {} bytes dynamic and {} static; valid on {}: at most {} in all",
+                       shape.dynamic_shared_bytes, kernel.static_shared_bytes, device.name,
+                       device.shared_per_block_opt_in);
+  return {};
+}
+
+}  // namespace tapconv::cuda

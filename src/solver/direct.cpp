@@ -1,0 +1,70 @@
+#include "solver/direct.hpp"
+
+#include <algorithm>
+
+#include "problem/text.hpp"
+
+namespace tapconv {
+namespace {
+
+/// Mirrors DirectTile of kernels/tapconv/direct.cuh.
+struct Tile {
+  int threads = 128, pixels = 4, channels = 16, pairs = 256;
+};
+
+std::int64_t blocks(const TapConvolution& conv, const Tile& tile) {
+  const std::int64_t positions = conv.batch * conv.grid_size();
+  const std::int64_t per_block = std::int64_t{tile.threads} * tile.pixels;
+  const std::int64_t channel_blocks = (conv.out_channels + tile.channels - 1) / tile.channels;
+  return (positions + per_block - 1) / per_block * conv.groups * channel_blocks;
+}
+
+/// As many outputs a thread as registers allow, since each operand read then serves more of them; fewer while the
+/// device is not full, pixels first: channels share the input, which is the larger operand.
+Tile choose(const TapConvolution& conv, const cuda::DeviceFacts& device) {
+  Tile tile;
+  // The widest tile that wastes no more than the next narrower one would.
+  for (const int channels : {16, 8, 4, 2, 1}) {
+    tile.channels = channels;
+    if (channels <= conv.out_channels || (channels == 4 && conv.out_channels == 3)) break;
+  }
+  const std::int64_t full = std::int64_t{device.multiprocessors} * 4;
+  while (tile.pixels > 1 && blocks(conv, tile) < full) tile.pixels /= 2;
+  while (tile.channels > 4 && blocks(conv, tile) < full) tile.channels /= 2;
+  return tile;
+}
+
+std::string_view rounding_text(OperandRounding rounding) {
+  switch (rounding) {
+    case OperandRounding::tf32_rna:
+      return "tf32_rna";
+    case OperandRounding::tf32_rn:
+      return "tf32_rn";
+    default:
+      return "exact";
+  }
+}
+
+}  // namespace
+
+Support DirectSolver::supports(const TapConvolution&, const Problem&, const cuda::DeviceFacts&) const { return {}; }
+
+KernelPlan DirectSolver::plan(const TapConvolution& conv, const Problem& problem,
+                              const cuda::DeviceFacts& device) const {
+  const Tile tile = choose(conv, device);
+  const std::string configuration = fmt::format(
+      "  static constexpr shared::Shape shape = {};\n"
+      "  static constexpr DirectTile tile = {{.threads = {}, .pixels = {}, .channels = {}, .pairs = {}}};\n"
+      "  static constexpr shared::Rounding rounding = shared::Rounding::{};\n",
+      shape_text(conv), tile.threads, tile.pixels, tile.channels, tile.pairs,
+      rounding_text(operand_rounding(problem.contract, problem.tie_rule)));
+  // Three blocks a multiprocessor leave a thread 168 registers: none spills.
+  return {
+      .source = kernel_source("tapconv_direct", "tapconv/direct.cuh", configuration, fmt::format("{}, 3", tile.threads),
+                              "Tensors", "tapconv::Direct<tapconv::Config>::run(arguments);"),
+      .launch = {.grid = {blocks(conv, tile), 1, 1}, .block = {tile.threads, 1, 1}, .dynamic_shared_bytes = 0},
+      .configuration = fmt::format("{} threads, {} channels x {} pixels a thread, {} weight pairs staged", tile.threads,
+                                   tile.channels, tile.pixels, tile.pairs)};
+}
+
+}  // namespace tapconv
