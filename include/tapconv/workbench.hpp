@@ -1,0 +1,133 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tapconv/engine.hpp"
+
+namespace tapconv {
+
+/// Told how far a long operation is (0 to 1) and what it is doing. May be empty.
+using Progress = std::function<void(double fraction, std::string_view doing)>;
+
+/// What to check, and against what.
+struct CheckRequest {
+  Problem problem;
+  Device device;
+  TensorSource tensors;
+  std::string against;  ///< "cudnn" (on cuda), "onednn" (on cpu), or empty: the oracle alone
+  /// How many outputs to examine, spread over all; 0: every one. Absent: as many as take about a second.
+  std::optional<std::int64_t> samples;
+  Progress progress;
+};
+
+/// The outputs of one set of tensors, judged by the oracle under the problem's contract.
+struct CheckCase {
+  std::string tensors;                    ///< "given", "uniform", "sparse" or "ties"
+  std::int64_t outputs = 0;               ///< how many were examined
+  std::int64_t violations = 0;            ///< beyond the contract's bound
+  std::int64_t unwritten = 0;             ///< left as they were before the call
+  double worst_ratio = 0;                 ///< largest |error| / bound
+  std::vector<std::int64_t> worst_place;  ///< where it is: (n, k, spatial...)
+  double worst_actual = 0, worst_expected = 0;
+  double max_error = 0, rms_error = 0;
+  double sequential_rms_error = 0;  ///< of a chain of binary32 FMAs over the same operands
+  bool accurate = true;             ///< the RMS error is at most twice the chain's, or 2^-23 of the outputs' RMS
+};
+
+/// The reference beside the result, on the first case's tensors.
+struct ReferenceVerdict {
+  std::string name;          ///< library, version, engine
+  std::string arithmetic;    ///< its fingerprint
+  double rms_error = 0;      ///< against the exact sum over the operands as given
+  double own_rms_error = 0;  ///< of the result, against the same
+  double atol = 1e-4, rtol = 1e-4;
+  std::int64_t outputs = 0, failures = 0;  ///< of the customary check |result - reference| <= atol + rtol |reference|
+  double max_difference = 0;
+  std::int64_t explained = 0;  ///< of the failures: gone once the exact sum over operands rounded as `arithmetic` says
+                               ///< stands in for the result
+};
+
+/// A judged result.
+struct CheckReport {
+  Problem problem;
+  Device device;
+  std::string device_name, solver;
+  std::vector<CheckCase> cases;
+  std::string arithmetic;           ///< the result's fingerprint
+  std::string expected_arithmetic;  ///< what the contract declares
+  std::optional<ReferenceVerdict> reference;
+  bool passed = false;
+  std::string sentence;  ///< the verdict in words
+};
+
+/// Computes the problem and judges it: on the given or seeded tensors, on sparse ones (few products a sum, where
+/// bounds bite) and on ones full of ties (which show the operands' rounding). Throws Error.
+[[nodiscard]] CheckReport check(const CheckRequest& request);
+
+/// What to time, and against what.
+struct BenchRequest {
+  Problem problem;
+  Device device;
+  std::string against;  ///< "cudnn" (on cuda), "onednn" (on cpu), or empty: the engine alone
+  std::uint64_t seed = 0;
+  int max_rounds = 15;       ///< each times every contender once, in random order
+  double idle_ms = 40;       ///< before every timed call
+  double sustained_s = 0.5;  ///< of back-to-back calls; 0: not measured
+  Progress progress;
+};
+
+/// One contender's times.
+struct BenchEntry {
+  std::string name;
+  std::string layout;              ///< "contiguous" or "channels-last"
+  std::string arithmetic;          ///< its fingerprint
+  std::vector<std::string> notes;  ///< "tensor cores", "winograd", "fft", ...
+  double spaced_ms = 0;            ///< median: idle before each call, cold L2, fresh inputs
+  double spaced_min_ms = 0, spaced_max_ms = 0;
+  double sustained_ms = 0;     ///< median of the second half of back-to-back calls; 0 if not measured
+  double max_bound_ratio = 0;  ///< of timed calls' outputs, against the bound of the arithmetic; above 1 is wrong
+  std::optional<double> reach_share;  ///< reach time / spaced time, at the contract that the arithmetic belongs to
+  bool implausible = false;           ///< faster than the physical limit
+};
+
+/// The engine against the best reference.
+struct BenchReport {
+  Problem problem;
+  Device device;
+  std::string device_name;
+  BenchEntry engine;
+  std::vector<BenchEntry> references;  ///< best first
+  std::int64_t considered = 0;         ///< reference configurations that ran once
+  std::int64_t refused = 0;            ///< that were offered and could not run
+  int rounds = 0;
+  int dropped_rounds = 0;  ///< for thermal or hardware slowdown
+  /// Reference time / engine time over rounds: median and its 95 % interval. Above 1: the engine is faster.
+  double ratio = 0, ratio_low = 0, ratio_high = 0;
+  bool converged = false;  ///< the interval is within 2 % of the median
+  std::optional<TimeFloor> floor;
+  std::map<std::string, double> clocks;  ///< medians over timed calls: "sm_mhz", "power_w", ...; empty if unknown
+  bool power_capped = false;
+};
+
+/// Times the engine, and references beside it, by the rules of docs/measuring.md. Throws Error.
+[[nodiscard]] BenchReport bench(const BenchRequest& request);
+
+/// Facts of a device and ceilings measured on it now.
+struct SpecsReport {
+  Device device;
+  std::string device_name;
+  std::map<std::string, std::string> facts;     ///< like "multiprocessors": "132"
+  std::map<std::string, double> measured;       ///< like "copy_TB_per_s": 4.2; units in the names
+  std::map<std::string, std::string> versions;  ///< of driver and libraries that are present
+};
+
+/// Throws Error{environment} if there is no such device.
+[[nodiscard]] SpecsReport specs(const Device& device, const Progress& progress = {});
+
+}  // namespace tapconv

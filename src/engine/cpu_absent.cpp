@@ -1,0 +1,20 @@
+// Stands in for the CPU engine where Tapconv is built without oneDNN.
+#include "engine/cpu_session.hpp"
+#include "problem/text.hpp"
+
+namespace tapconv {
+namespace {
+
+[[noreturn]] void refuse() {
+  fail(ErrorCode::environment,
+       "device = cpu: this Tapconv was built without oneDNN (TAPCONV_ONEDNN=OFF); valid: cuda, cuda:N");
+}
+
+}  // namespace
+
+bool cpu_engine_available() { return false; }
+std::string cpu_engine_version() { refuse(); }
+std::unique_ptr<Session> open_cpu_session(const Problem&) { refuse(); }
+void describe_cpu(PlanReport&) { refuse(); }
+
+}  // namespace tapconv

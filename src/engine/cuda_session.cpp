@@ -1,0 +1,103 @@
+#include "engine/cuda_session.hpp"
+
+#include <optional>
+
+#include "cuda/nvml.hpp"
+#include "engine/cuda_tensors.hpp"
+#include "engine/cudnn_reference.hpp"
+#include "plan/cuda_plan.hpp"
+#include "problem/text.hpp"
+
+namespace tapconv {
+namespace {
+
+class CudaEngine final : public Executable {
+ public:
+  CudaEngine(const Problem& problem, CudaTensors& tensors) : tensors_(tensors), plan_(problem, tensors.context()) {}
+
+  [[nodiscard]] std::string name() const override { return plan_.solver(); }
+  void run() override { plan_.run(tensors_.pointers(), tensors_.stream().handle()); }
+
+ private:
+  CudaTensors& tensors_;
+  CudaPlan plan_;
+};
+
+class CudaSession final : public Session {
+ public:
+  CudaSession(const Problem& problem, int device)
+      : Session(problem),
+        context_(cuda::Context::get(device)),
+        tensors_(problem, context_),
+        start_(context_),
+        stop_(context_) {}
+
+  [[nodiscard]] std::string device_name() const override { return context_.facts().name; }
+  void fill(const Recipes& recipes) override { tensors_.fill(recipes); }
+  void upload(const Operands& operands) override { tensors_.upload(operands); }
+  void poison() override { tensors_.fill_output(poison_byte); }
+  [[nodiscard]] std::vector<float> gather(std::span<const std::int64_t> outputs) override {
+    return tensors_.gather(outputs);
+  }
+  [[nodiscard]] std::vector<OracleOutput> evaluate(std::span<const std::int64_t> outputs,
+                                                   OperandRounding rounding) override {
+    return tensors_.evaluate(outputs, rounding);
+  }
+  [[nodiscard]] std::vector<float> download() override { return tensors_.download(); }
+
+  Executable& engine() override {
+    if (!engine_) engine_.emplace(problem(), tensors_);
+    return *engine_;
+  }
+
+  [[nodiscard]] std::vector<std::unique_ptr<Executable>> references(const std::string& library) override {
+    expect_cudnn(library);
+    return cudnn_references(problem(), tensors_);
+  }
+
+  [[nodiscard]] std::unique_ptr<Executable> default_reference(const std::string& library) override {
+    expect_cudnn(library);
+    return cudnn_default(problem(), tensors_);
+  }
+
+  void chill() override { tensors_.flush_l2(); }
+
+  [[nodiscard]] double time(Executable& executable) override {
+    start_.record(tensors_.stream());
+    executable.run();
+    stop_.record(tensors_.stream());
+    stop_.synchronize();
+    return stop_.milliseconds_since(start_);
+  }
+
+  void synchronize() override { tensors_.stream().synchronize(); }
+
+  [[nodiscard]] Condition condition() override {
+    const auto now = cuda::device_condition(context_.device());
+    if (!now) return {};
+    return {.readings = {{"sm_mhz", now->sm_mhz},
+                         {"memory_mhz", now->memory_mhz},
+                         {"temperature_c", now->temperature_c},
+                         {"power_w", now->power_w}},
+            .power_capped = now->power_capped,
+            .slowed = now->slowed};
+  }
+
+ private:
+  static void expect_cudnn(const std::string& library) {
+    if (library != "cudnn") fail(ErrorCode::usage, "against = {}; valid on a CUDA device: cudnn", library);
+  }
+
+  const cuda::Context& context_;
+  CudaTensors tensors_;
+  cuda::Event start_, stop_;
+  std::optional<CudaEngine> engine_;
+};
+
+}  // namespace
+
+std::unique_ptr<Session> open_cuda_session(const Problem& problem, int device) {
+  return std::make_unique<CudaSession>(problem, device);
+}
+
+}  // namespace tapconv

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "cuda/compiler.hpp"
+#include "engine/session.hpp"
+
+namespace tapconv {
+
+/// The tensors of a problem in device memory, and the small kernels and the oracle that work on them. Everything is
+/// ordered on one stream; functions that return values to the host wait for it.
+class CudaTensors {
+ public:
+  CudaTensors(const Problem& problem, const cuda::Context& context);
+
+  [[nodiscard]] const cuda::Context& context() const { return context_; }
+  [[nodiscard]] const cuda::Stream& stream() const { return stream_; }
+  [[nodiscard]] shared::Tensors pointers() const;
+
+  void fill(const Recipes& recipes);
+  void upload(const Operands& operands);
+  void fill_output(unsigned char byte);
+  [[nodiscard]] std::vector<float> gather(std::span<const std::int64_t> outputs);
+  [[nodiscard]] std::vector<OracleOutput> evaluate(std::span<const std::int64_t> outputs, OperandRounding rounding);
+  [[nodiscard]] std::vector<float> download();
+
+  /// target[o][c][r] = source[o][r][c].
+  void transpose(const shared::TransposeArguments& arguments);
+  void add_bias(float* output, std::int64_t outer, std::int64_t channels, std::int64_t inner);
+  /// Overwrites more memory than the L2 holds.
+  void flush_l2();
+
+ private:
+  template <class Arguments>
+  void launch_elementwise(const char* function, const char* arguments_type, std::int64_t count,
+                          const Arguments& arguments);
+  [[nodiscard]] cuda::Buffer upload_indices(std::span<const std::int64_t> outputs) const;
+
+  const Problem problem_;
+  const cuda::Context& context_;
+  cuda::Stream stream_;
+  cuda::Buffer input_, weight_, bias_, output_, scratch_;
+};
+
+}  // namespace tapconv

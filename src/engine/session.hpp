@@ -1,0 +1,98 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "oracle/oracle.hpp"
+#include "tapconv/engine.hpp"
+
+namespace tapconv {
+
+/// Recipes for the three operands of a problem.
+struct Recipes {
+  shared::Recipe input, weight, bias;
+};
+
+/// Something that computes a session's problem from its operands into its output.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual std::string layout() const { return "contiguous"; }
+  [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
+  /// Gets ready for the operands as they are now: layouts, packed weights. Not timed.
+  virtual void prepare() {}
+  /// The computation, the only timed part. On a GPU it only starts it.
+  virtual void run() = 0;
+  /// Brings the result into the session's output. Not timed.
+  virtual void finish() {}
+};
+
+/// A problem's tensors on one device, with the oracle over them and the things that compute them. Not thread-safe.
+class Session {
+ public:
+  static std::unique_ptr<Session> open(const Problem& problem, const Device& device);
+  virtual ~Session() = default;
+
+  [[nodiscard]] const Problem& problem() const { return problem_; }
+  [[nodiscard]] virtual std::string device_name() const = 0;
+
+  /// Draws all operands; element i is a function of its recipe and i alone.
+  virtual void fill(const Recipes& recipes) = 0;
+  /// Replaces operands; empty spans keep what is there.
+  virtual void upload(const Operands& operands) = 0;
+  /// Fills the output with a NaN that no computation makes: see unwritten().
+  virtual void poison() = 0;
+  /// The outputs with these linear indices.
+  [[nodiscard]] virtual std::vector<float> gather(std::span<const std::int64_t> outputs) = 0;
+  [[nodiscard]] virtual std::vector<OracleOutput> evaluate(std::span<const std::int64_t> outputs,
+                                                           OperandRounding rounding) = 0;
+  [[nodiscard]] virtual std::vector<float> download() = 0;
+
+  /// The engine's own computation of the problem; planned at the first call.
+  virtual Executable& engine() = 0;
+  /// Every configuration of the named library. Throws Error{usage} for a library that does not run on this device.
+  [[nodiscard]] virtual std::vector<std::unique_ptr<Executable>> references(const std::string& library) = 0;
+  /// What the library runs by default, beside which results are usually judged.
+  [[nodiscard]] virtual std::unique_ptr<Executable> default_reference(const std::string& library) = 0;
+
+  /// Evicts the caches' content.
+  virtual void chill() = 0;
+  /// Milliseconds of one run(), by the device's clock.
+  [[nodiscard]] virtual double time(Executable& executable) = 0;
+  /// Waits until everything that was started is done.
+  virtual void synchronize() {}
+  /// Clocks and power now, and whether the device slows itself down; empty where unknown.
+  struct Condition {
+    std::map<std::string, double> readings;
+    bool power_capped = false;
+    bool slowed = false;  ///< thermal or hardware slowdown
+  };
+  [[nodiscard]] virtual Condition condition() { return {}; }
+
+  /// Whether `value` is what poison() left.
+  [[nodiscard]] static bool unwritten(float value);
+
+ protected:
+  explicit Session(const Problem& problem) : problem_(problem) {}
+  static constexpr unsigned char poison_byte = 0xff;
+
+ private:
+  Problem problem_;
+};
+
+/// The recipes of a layer as PyTorch initialises it, with inputs uniform in [0, 1).
+[[nodiscard]] Recipes uniform_recipes(const Problem& problem, std::uint64_t seed);
+/// Few non-zero products a sum, signed.
+[[nodiscard]] Recipes sparse_recipes(const Problem& problem, std::uint64_t seed);
+/// Half the operands are ties between neighbouring TF32 numbers; weights lie where fp16 loses bits.
+[[nodiscard]] Recipes tie_recipes(const Problem& problem, std::uint64_t seed);
+
+/// Checks given tensors' shapes and uploads them over what fill() drew. Throws Error{usage} naming the tensor.
+void upload_given(Session& session, const TensorSource& tensors);
+
+}  // namespace tapconv

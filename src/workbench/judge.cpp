@@ -1,0 +1,43 @@
+#include "workbench/judge.hpp"
+
+#include <algorithm>
+
+namespace tapconv {
+
+std::int64_t default_samples(const Problem& problem, const Device& device) {
+  // Multiply-adds in fp64 that take about a second, six roundings and three sets of tensors considered.
+  const double budget = device.kind == Device::Kind::cuda ? 2e9 : 2e7;
+  const double reduction = work(problem).flop / 2 / static_cast<double>(element_count(output_shape(problem)));
+  return static_cast<std::int64_t>(std::clamp(budget / reduction, 256.0, 1048576.0));
+}
+
+void execute(Session& session, Executable& executable) {
+  session.poison();
+  executable.prepare();
+  executable.run();
+  executable.finish();
+  session.synchronize();
+}
+
+Fingerprint fingerprint_output(Session& session, std::uint64_t seed) {
+  const std::int64_t count = std::min<std::int64_t>(4096, default_samples(session.problem(), {}));
+  const std::vector<std::int64_t> outputs = sample_outputs(session.problem(), count, seed);
+  std::vector<std::vector<double>> sums;
+  for (const OperandRounding rounding : all_operand_roundings) {
+    std::vector<double>& values = sums.emplace_back();
+    for (const OracleOutput& output : session.evaluate(outputs, rounding)) values.push_back(output.value);
+  }
+  return fingerprint(session.gather(outputs), sums);
+}
+
+std::vector<std::int64_t> output_place(const Problem& problem, std::int64_t output) {
+  std::vector<std::int64_t> place = output_shape(problem);
+  for (std::size_t i = place.size(); i-- > 0;) {
+    const std::int64_t size = place[i];
+    place[i] = output % size;
+    output /= size;
+  }
+  return place;
+}
+
+}  // namespace tapconv

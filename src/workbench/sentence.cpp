@@ -1,0 +1,83 @@
+#include "workbench/sentence.hpp"
+
+#include <algorithm>
+
+#include "problem/text.hpp"
+
+namespace tapconv {
+namespace {
+
+std::string describe(const std::string& arithmetic) {
+  if (arithmetic == "fp32") return "true fp32";
+  if (arithmetic == "tf32-rna") return "TF32, operands rounded to nearest, ties away from zero";
+  if (arithmetic == "tf32-rn") return "TF32, operands rounded to nearest, ties to even";
+  if (arithmetic == "tf32-rz") return "TF32, operands truncated";
+  if (arithmetic == "bf16" || arithmetic == "fp16") return arithmetic + " operands";
+  return "an arithmetic that no hypothesis explains";
+}
+
+std::string percent(std::int64_t part, std::int64_t whole) {
+  return fmt::format("{:.3g} %",
+                     100.0 * static_cast<double>(part) / static_cast<double>(std::max<std::int64_t>(whole, 1)));
+}
+
+/// The first case that breaks the contract, or why none does.
+std::string own_verdict(const CheckReport& report) {
+  for (const CheckCase& item : report.cases) {
+    if (item.unwritten > 0)
+      return fmt::format("Wrong: {} of the outputs examined on {} tensors were never written.",
+                         percent(item.unwritten, item.outputs), item.tensors);
+    if (item.violations > 0)
+      return fmt::format(
+          "Wrong: {} of the outputs examined on {} tensors are beyond the {} bound; the worst, output ({}), is {:.9g} "
+          "where {:.9g} "
+          "is exact.",
+          percent(item.violations, item.outputs), item.tensors, name(report.problem.contract),
+          fmt::join(item.worst_place, ", "), item.worst_actual, item.worst_expected);
+  }
+  const CheckCase& first = report.cases.front();
+  if (!report.passed)
+    return fmt::format(
+        "Wrong: every output examined is within the {} bound, but it was not computed as declared: it shows {} "
+        "where the contract says {}, or its RMS error, {:.2g} against {:.2g} of a chain of fused multiply-adds, is too "
+        "large.",
+        name(report.problem.contract), describe(report.arithmetic), describe(report.expected_arithmetic),
+        first.rms_error, first.sequential_rms_error);
+  const double worst = std::max_element(report.cases.begin(), report.cases.end(), [](const auto& a, const auto& b) {
+                         return a.worst_ratio < b.worst_ratio;
+                       })->worst_ratio;
+  return fmt::format(
+      "Right: every output examined is within the {} bound (the worst uses {:.2g} of it), computed in {}.",
+      name(report.problem.contract), worst, describe(report.arithmetic));
+}
+
+std::string against_reference(const CheckReport& report) {
+  const ReferenceVerdict& reference = *report.reference;
+  if (reference.failures == 0)
+    return fmt::format(
+        " It passes the customary {:g} check against {}, which computes in {} (largest difference {:.2g}).",
+        reference.atol, reference.name, describe(reference.arithmetic), reference.max_difference);
+  std::string text = fmt::format(
+      " It fails the customary {:g} check against {} in {} of the outputs (largest difference {:.2g})", reference.atol,
+      reference.name, percent(reference.failures, reference.outputs), reference.max_difference);
+  if (reference.arithmetic == report.arithmetic || reference.explained < reference.failures) {
+    return text + fmt::format("; the reference computes in {}, which does not explain {} of them.",
+                              describe(reference.arithmetic),
+                              percent(reference.failures - reference.explained, reference.failures));
+  }
+  text += fmt::format(" because the reference computes in {}, and for no other reason", describe(reference.arithmetic));
+  if (reference.own_rms_error < reference.rms_error)
+    text += fmt::format(": its RMS distance from the exact sum is {:.2g}, this result's {:.2g}, {:.0f} times less",
+                        reference.rms_error, reference.own_rms_error, reference.rms_error / reference.own_rms_error);
+  if (reference.arithmetic == "tf32-rna" || reference.arithmetic == "tf32-rn")
+    text += fmt::format("; math=tf32, rounding={} computes as it does", reference.arithmetic.substr(5));
+  return text + ".";
+}
+
+}  // namespace
+
+std::string sentence(const CheckReport& report) {
+  return own_verdict(report) + (report.reference ? against_reference(report) : "");
+}
+
+}  // namespace tapconv
