@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""The command line as a person or a program meets it: outputs, errors, exit codes, files. Runs on the CPU.
+
+    python3 tests/cli/cli_test.py PATH_TO_TAPCONV
+"""
+
+import array
+import json
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+TAPCONV = ""
+
+
+def tapconv(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run([TAPCONV, *arguments], capture_output=True, text=True, timeout=120, check=False)
+
+
+def write_npy(path: Path, shape: tuple, values: list[float]) -> None:
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + array.array("f", values).tobytes())
+
+
+class CommandLine(unittest.TestCase):
+    def test_plan_shows_shapes_work_and_floors(self) -> None:
+        done = tapconv("plan", "kb56", "--device", "cpu")
+        self.assertEqual(0, done.returncode, done.stderr)
+        for line in (
+            "Conv2d(64, 128, (5, 7), bias=False, math=tf32) @ 8x64x512x256",
+            "  output  8 x 128 x 508 x 250",
+            "  work    582.6 GFLOP, 0.7898 GB at least",
+            "  floor   limit 1.09 ms, reach 1.58 ms, bound by TF32, on NVIDIA H200",
+        ):
+            self.assertIn(line, done.stdout.splitlines())
+
+    def test_plan_json(self) -> None:
+        plan = json.loads(tapconv("plan", "kb76", "--batch", "1", "--device", "cpu", "--json").stdout)
+        self.assertEqual([1, 128, 174758], plan["output_shape"])
+        self.assertEqual("Conv1d(64, 128, 3, stride=3, dilation=4, bias=False, math=tf32) @ 1x64x524280", plan["problem"])
+        self.assertEqual(2 * 128 * 174758 * 64 * 3, plan["flop"])
+
+    def test_a_wrong_spelling_has_a_caret_and_exit_code_2(self) -> None:
+        done = tapconv("plan", "Conv2d(64, 128, (5,7), strid=2) @ 8x64x512x256")
+        self.assertEqual(2, done.returncode)
+        lines = done.stderr.splitlines()
+        self.assertIn("stride", lines[0])
+        self.assertEqual(lines[-2].index("strid"), lines[-1].index("^"))
+        self.assertEqual("", done.stdout)
+
+    def test_errors_in_json(self) -> None:
+        done = tapconv("plan", "kb99", "--json")
+        self.assertEqual(2, done.returncode)
+        self.assertEqual(2, json.loads(done.stdout)["error"]["exit_code"])
+
+    def test_usage(self) -> None:
+        self.assertEqual(0, tapconv("--help").returncode)
+        self.assertEqual(0, tapconv("check", "--help").returncode)
+        self.assertRegex(tapconv("--version").stdout, r"^\d+\.\d+\.\d+$")
+        for arguments in ([], ["frobnicate"], ["plan"], ["plan", "kb56", "--nope"], ["run", "kb56", "--seed", "x"]):
+            self.assertEqual(2, tapconv(*arguments).returncode, arguments)
+        for arguments in (["--samples", "0"], ["--samples", "-3"], ["--samples", "many"], ["--against", "cudnn"]):
+            done = tapconv("check", "Conv1d(1, 1, 1) @ 1x1x4", "--device", "cpu", *arguments)
+            self.assertEqual(2, done.returncode, (arguments, done.stderr))
+        self.assertEqual(2, tapconv("plan", "kb56", "--device", "tpu").returncode)
+        self.assertEqual(2, tapconv("plan", "kb56", "--batch", "-1").returncode)
+
+    def test_a_device_that_is_not_there(self) -> None:
+        done = tapconv("plan", "kb56", "--device", "cuda:77")
+        self.assertEqual(10, done.returncode)
+        self.assertIn("cuda:77", done.stderr)
+
+    def test_run_computes_files(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            write_npy(folder / "x.npy", (1, 1, 5), [1, 2, 3, 4, 5])
+            write_npy(folder / "w.npy", (2, 1, 3), [1, 0, -1, 0.5, 0.5, 0.5])
+            write_npy(folder / "b.npy", (2,), [10, -1])
+            done = tapconv(
+                "run", "Conv1d(1, 2, 3, padding=1) @ 1x1x5", "--device", "cpu", "--input", f"{folder}/x.npy", "--weight",
+                f"{folder}/w.npy", "--bias", f"{folder}/b.npy", "--out", f"{folder}/y.npy",
+            )  # fmt: skip
+            self.assertEqual(0, done.returncode, done.stderr)
+            values = array.array("f")
+            values.frombytes((folder / "y.npy").read_bytes()[-40:])
+            self.assertEqual([8, 8, 8, 8, 14, 0.5, 2, 3.5, 5, 3.5], list(values))
+
+    def test_files_that_do_not_fit(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            path = Path(name) / "x.npy"
+            write_npy(path, (1, 1, 4), [1, 2, 3, 4])
+            done = tapconv("run", "Conv1d(1, 2, 3) @ 1x1x5", "--device", "cpu", "--input", str(path))
+            self.assertEqual(2, done.returncode)
+            self.assertIn("input has shape (1, 1, 4); the problem needs (1, 1, 5)", done.stderr)
+            done = tapconv("run", "Conv1d(1, 2, 3, bias=False) @ 1x1x4", "--device", "cpu", "--bias", str(path))
+            self.assertEqual(2, done.returncode)
+            self.assertIn("bias", done.stderr)
+            path.write_bytes(path.read_bytes()[:-1])
+            self.assertEqual(2, tapconv("run", "Conv1d(1, 2, 3) @ 1x1x4", "--device", "cpu", "--input", str(path)).returncode)
+            self.assertEqual(
+                10, tapconv("run", "Conv1d(1, 2, 3) @ 1x1x4", "--device", "cpu", "--input", name + "/none.npy").returncode
+            )
+
+    def test_check_proves_every_contract(self) -> None:
+        for math in ("ieee", "fp32", "tf32", "tf32, rounding=rn"):
+            done = tapconv("check", f"Conv2d(16, 24, 3, padding=1, math={math}) @ 2x16x20x20", "--device", "cpu", "--json")
+            self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+            report = json.loads(done.stdout)
+            self.assertTrue(report["passed"])
+            self.assertEqual(["uniform", "sparse", "ties"], [case["tensors"] for case in report["cases"]])
+            self.assertEqual(report["expected_arithmetic"], report["arithmetic"])
+
+    def test_check_against_onednn(self) -> None:
+        report = json.loads(
+            tapconv("check", "Conv2d(16, 24, 3, math=tf32) @ 2x16x20x20", "--device", "cpu", "--against", "onednn", "--json").stdout
+        )
+        self.assertEqual("fp32", report["reference"]["arithmetic"])
+        self.assertEqual("tf32-rna", report["arithmetic"])
+
+    def test_bench(self) -> None:
+        done = tapconv(
+            "bench", "Conv2d(16, 24, 3) @ 2x16x40x40", "--device", "cpu", "--against", "onednn", "--rounds", "7", "--idle-ms", "1",
+            "--sustained-s", "0.05", "--json",
+        )  # fmt: skip
+        self.assertIn(done.returncode, (0, 9), done.stderr)
+        report = json.loads(done.stdout)
+        self.assertGreater(report["ratio"], 0)
+        self.assertLessEqual(report["engine"]["max_bound_ratio"], 1)
+        self.assertGreater(report["engine"]["sustained_ms"], 0)
+        self.assertEqual("fp32", report["engine"]["arithmetic"])
+
+    def test_specs(self) -> None:
+        report = json.loads(tapconv("specs", "--device", "cpu", "--json").stdout)
+        self.assertGreater(report["measured"]["copy_GB_per_s"], 0)
+        self.assertGreater(report["measured"]["convolution_GFLOP_per_s"], 0)
+
+
+if __name__ == "__main__":
+    TAPCONV = sys.argv.pop(1)
+    unittest.main()

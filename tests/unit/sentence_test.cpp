@@ -1,0 +1,83 @@
+#include "workbench/sentence.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tapconv {
+namespace {
+
+CheckReport right() {
+  CheckReport report;
+  report.problem = parse_problem("Conv2d(64, 128, (5, 7), bias=False) @ 8x64x512x256");
+  CheckCase item;
+  item.tensors = "uniform";
+  item.outputs = 1000;
+  item.worst_ratio = 0.25;
+  report.cases = {item};
+  report.arithmetic = report.expected_arithmetic = "fp32";
+  report.passed = true;
+  return report;
+}
+
+ReferenceVerdict tf32_reference() {
+  return {.name = "cuDNN",
+          .arithmetic = "tf32-rna",
+          .rms_error = 1e-4,
+          .own_rms_error = 2e-7,
+          .atol = 1e-4,
+          .rtol = 1e-4,
+          .outputs = 1000,
+          .failures = 190,
+          .max_difference = 5e-4,
+          .explained = 190};
+}
+
+TEST(Sentence, OfARightResult) {
+  EXPECT_EQ("Right: every output examined is within the fp32 bound (the worst uses 0.25 of it), computed in true fp32.",
+            sentence(right()));
+}
+
+TEST(Sentence, SaysWhyTheCustomaryCheckFails) {
+  CheckReport report = right();
+  report.reference = tf32_reference();
+  EXPECT_EQ(
+      "Right: every output examined is within the fp32 bound (the worst uses 0.25 of it), computed in true fp32. It "
+      "fails the customary "
+      "0.0001 check against cuDNN in 19 % of the outputs (largest difference 0.0005) because the reference computes in "
+      "TF32, operands "
+      "rounded to nearest, ties away from zero, and for no other reason: its RMS distance from the exact sum is "
+      "0.0001, this result's "
+      "2e-07, 500 times less; math=tf32, rounding=rna computes as it does.",
+      sentence(report));
+}
+
+TEST(Sentence, ClaimsNoCauseThatDoesNotExplainEverything) {
+  CheckReport report = right();
+  report.reference = tf32_reference();
+  report.reference->explained = 100;
+  const std::string text = sentence(report);
+  EXPECT_NE(text.find("which does not explain 47.4 % of them"), std::string::npos) << text;
+  EXPECT_EQ(text.find("for no other reason"), std::string::npos) << text;
+}
+
+TEST(Sentence, OfWrongResults) {
+  CheckReport report = right();
+  report.passed = false;
+  report.cases[0].violations = 10;
+  report.cases[0].worst_place = {1, 2, 3, 4};
+  report.cases[0].worst_actual = 1.5;
+  report.cases[0].worst_expected = 1.25;
+  EXPECT_EQ(
+      "Wrong: 1 % of the outputs examined on uniform tensors are beyond the fp32 bound; the worst, output (1, 2, 3, "
+      "4), is 1.5 "
+      "where 1.25 is exact.",
+      sentence(report));
+  report.cases[0].unwritten = 1000;
+  EXPECT_EQ("Wrong: 100 % of the outputs examined on uniform tensors were never written.", sentence(report));
+  report.cases[0].unwritten = report.cases[0].violations = 0;
+  report.arithmetic = "bf16";
+  EXPECT_NE(sentence(report).find("it shows bf16 operands where the contract says true fp32"), std::string::npos)
+      << sentence(report);
+}
+
+}  // namespace
+}  // namespace tapconv

@@ -1,0 +1,74 @@
+#include "oracle/statistics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace tapconv {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+ErrorStatistics judge(float actual, const OracleOutput& expected, Contract contract = Contract::fp32) {
+  ErrorStatistics statistics(contract);
+  statistics.add(std::vector<std::int64_t>{5}, std::vector<float>{actual}, std::vector<OracleOutput>{expected});
+  return statistics;
+}
+
+TEST(ErrorStatistics, ComparesWithTheBound) {
+  const OracleOutput expected{.value = 1, .magnitude = 1, .products = 1, .sequential = 1};
+  const double bound = 10 * 0x1p-24;
+  EXPECT_EQ(0, judge(1, expected).violations());
+  EXPECT_EQ(0, judge(static_cast<float>(1 + 0x1p-21), expected).violations());
+  EXPECT_DOUBLE_EQ(0x1p-21 / bound, judge(1 + 0x1p-21f, expected).worst_ratio());
+  EXPECT_EQ(1, judge(1 + 0x1p-20f, expected).violations());
+  EXPECT_EQ(1, judge(1 + 0x1p-21f, expected, Contract::ieee).violations());
+  EXPECT_EQ(5, judge(1, expected).worst_output());
+}
+
+TEST(ErrorStatistics, DemandsEqualityOfAnEmptySum) {
+  const OracleOutput zero{};
+  EXPECT_EQ(0, judge(0.0f, zero).violations());
+  EXPECT_EQ(0, judge(-0.0f, zero).violations());
+  EXPECT_EQ(1, judge(std::numeric_limits<float>::denorm_min(), zero).violations());
+}
+
+TEST(ErrorStatistics, NonFiniteOutputsMustAgree) {
+  const auto with_value = [](double value) {
+    return OracleOutput{.value = value, .magnitude = infinity, .products = 1, .sequential = 0};
+  };
+  EXPECT_EQ(0, judge(nan, with_value(nan)).violations());
+  EXPECT_EQ(1, judge(0, with_value(nan)).violations());
+  EXPECT_EQ(1, judge(infinity, with_value(nan)).violations());
+  EXPECT_EQ(0, judge(infinity, with_value(infinity)).violations());
+  EXPECT_EQ(1, judge(-infinity, with_value(infinity)).violations());
+  EXPECT_EQ(1, judge(nan, with_value(infinity)).violations());
+  const OracleOutput finite{.value = 1, .magnitude = 1, .products = 1, .sequential = 1};
+  EXPECT_EQ(1, judge(nan, finite).violations());
+  EXPECT_EQ(1, judge(infinity, finite).not_finite());
+  // 2^127 * 2 - 2^127: the sum is finite, but the first partial sum is not.
+  const OracleOutput overflowing{.value = 0x1p127, .magnitude = 0x1.8p128, .products = 2, .sequential = infinity};
+  EXPECT_EQ(0, judge(infinity, overflowing).violations());
+}
+
+TEST(ErrorStatistics, RootMeanSquares) {
+  ErrorStatistics statistics(Contract::tf32);
+  const std::vector<OracleOutput> expected{{.value = 0, .magnitude = 9, .products = 1, .sequential = 1},
+                                           {.value = 0, .magnitude = 9, .products = 1, .sequential = 1}};
+  statistics.add(std::vector<std::int64_t>{0, 1}, std::vector<float>{3, -4}, expected);
+  EXPECT_DOUBLE_EQ(std::sqrt(12.5), statistics.rms_error());
+  EXPECT_DOUBLE_EQ(1, statistics.sequential_rms_error());
+  EXPECT_DOUBLE_EQ(4, statistics.max_error());
+}
+
+TEST(Closeness, FollowsTheCustomaryFormula) {
+  Closeness closeness;
+  closeness.add(std::vector<float>{1.0f, 1.00015f, 1.0003f, infinity, nan, 2},
+                std::vector<float>{1.0f, 1.0f, 1.0f, infinity, nan, nan});
+  EXPECT_EQ(6, closeness.count);
+  EXPECT_EQ(3, closeness.failures);  // 3e-4 > 2e-4, and the two NaNs
+}
+
+}  // namespace
+}  // namespace tapconv

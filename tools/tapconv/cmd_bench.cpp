@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "commands.hpp"
+#include "json.hpp"
+#include "options.hpp"
+#include "progress_bar.hpp"
+
+namespace tapconv::cli {
+namespace {
+
+void print_entry(const BenchEntry& entry) {
+  fmt::print("  {:>9.3f}{:>11.3f}{:>8} {:<14}{:<14}{}{}{}{}\n", entry.spaced_ms, entry.sustained_ms,
+             entry.reach_share ? fmt::format("{:.0f} %", 100 * *entry.reach_share) : "-", entry.layout,
+             entry.arithmetic, entry.name,
+             entry.notes.empty() ? "" : fmt::format(" ({})", fmt::join(entry.notes, ", ")),
+             entry.max_bound_ratio > 1 ? "  WRONG: outputs beyond the bound" : "",
+             entry.implausible ? "  IMPLAUSIBLE: below the limit" : "");
+}
+
+void print_text(const BenchReport& report) {
+  fmt::print("{}\n{} ({})\n", spell(report.problem), name(report.device), report.device_name);
+  if (report.floor)
+    fmt::print("  floor: limit {:.3g} ms, reach {:.3g} ms, bound by {}\n", report.floor->limit_ms,
+               report.floor->reach_ms, report.floor->bound_by);
+  fmt::print("  {:>9}{:>11}{:>8} {:<14}{:<14}{}\n", "spaced ms", "sustained", "reach", "layout", "arithmetic", "");
+  print_entry(report.engine);
+  for (const BenchEntry& entry : report.references) print_entry(entry);
+  fmt::print("  {} rounds{}{}", report.rounds, report.power_capped ? ", power capped" : "",
+             report.dropped_rounds ? fmt::format(", {} dropped for slowdown", report.dropped_rounds) : "");
+  if (report.considered > 0)
+    fmt::print(
+        "; best of {} reference configurations ({} more were refused)\n"
+        "Reference time / ours: {:.3g} (95 %: {:.3g} to {:.3g}{})",
+        report.considered, report.refused, report.ratio, report.ratio_low, report.ratio_high,
+        report.converged ? "" : "; not converged to 2 %");
+  fmt::print("\n");
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, int& exit_code) {
+  struct Options {
+    ProblemOptions problem;
+    DeviceOptions device;
+    BenchRequest request;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("bench", "Time a convolution, beside the best that a library offers");
+  options->problem.add(*command);
+  options->device.add(*command);
+  command->add_option("--against", options->request.against,
+                      "Every configuration of a library: cudnn (on cuda) or onednn (on cpu)");
+  command->add_option("--seed", options->request.seed, "Seed of the tensors (default: 0)");
+  command->add_option("--rounds", options->request.max_rounds, "At most so many rounds (default: 15)");
+  command->add_option("--idle-ms", options->request.idle_ms, "Idle time before every timed call (default: 40)");
+  command->add_option("--sustained-s", options->request.sustained_s,
+                      "Seconds of back-to-back calls (default: 0.5; 0: none)");
+  command->callback([options, &exit_code] {
+    BenchRequest& request = options->request;
+    request.problem = options->problem.problem();
+    request.device = options->device.chosen();
+    BenchReport report;
+    {
+      ProgressBar bar;
+      request.progress = bar.callback();
+      report = bench(request);
+    }
+    if (options->device.json)
+      print(to_json(report));
+    else
+      print_text(report);
+    exit_code = report.engine.max_bound_ratio > 1 ? exit_incorrect : report.converged ? exit_pass : exit_unconverged;
+  });
+}
+
+}  // namespace tapconv::cli

@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "commands.hpp"
+#include "json.hpp"
+#include "options.hpp"
+#include "progress_bar.hpp"
+#include "tapconv/error.hpp"
+
+namespace tapconv::cli {
+namespace {
+
+void print_text(const CheckReport& report) {
+  fmt::print("{}\n{} on {} ({})\n", spell(report.problem), report.solver, name(report.device), report.device_name);
+  fmt::print("  {:<9}{:>12}{:>12}{:>14}{:>12}{:>12}{:>14}\n", "tensors", "outputs", "beyond", "worst/bound",
+             "max error", "RMS error", "RMS of FMAs");
+  for (const CheckCase& item : report.cases)
+    fmt::print("  {:<9}{:>12}{:>12}{:>14.3g}{:>12.3g}{:>12.3g}{:>14.3g}\n", item.tensors, item.outputs, item.violations,
+               item.worst_ratio, item.max_error, item.rms_error, item.sequential_rms_error);
+  fmt::print("{}\n", report.sentence);
+}
+
+std::optional<std::int64_t> parse_samples(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  if (text == "all") return 0;
+  std::int64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc{} || end != text.data() + text.size() || count < 1)
+    throw Error(ErrorCode::usage, fmt::format("samples = {}; valid: a positive number, or 'all'", text));
+  return count;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int& exit_code) {
+  struct Options {
+    ProblemOptions problem;
+    DeviceOptions device;
+    TensorOptions tensors;
+    std::string against, samples;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("check", "Compute a convolution and judge the result against an fp64 oracle");
+  options->problem.add(*command);
+  options->device.add(*command);
+  options->tensors.add(*command);
+  command->add_option("--against", options->against,
+                      "Compare with a library's default too: cudnn (on cuda) or onednn (on cpu)");
+  command->add_option("--samples", options->samples, "Outputs to examine, or 'all' (default: about a second's worth)");
+  command->callback([options, &exit_code] {
+    CheckRequest request;
+    request.problem = options->problem.problem();
+    request.device = options->device.chosen();
+    request.tensors = options->tensors.source();
+    request.against = options->against;
+    request.samples = parse_samples(options->samples);
+    CheckReport report;
+    {
+      ProgressBar bar;
+      request.progress = bar.callback();
+      report = check(request);
+    }
+    if (options->device.json)
+      print(to_json(report));
+    else
+      print_text(report);
+    exit_code = report.passed ? exit_pass : exit_incorrect;
+  });
+}
+
+}  // namespace tapconv::cli

@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "commands.hpp"
+#include "json.hpp"
+#include "options.hpp"
+
+namespace tapconv::cli {
+namespace {
+
+void print_text(const PlanReport& report) {
+  fmt::print("{}\n", spell(report.problem));
+  fmt::print("  input   {}\n  weight  {}\n  output  {}\n", fmt::join(report.input_shape, " x "),
+             fmt::join(report.weight_shape, " x "), fmt::join(report.output_shape, " x "));
+  fmt::print("  work    {:.4g} GFLOP, {:.4g} GB at least\n", report.work.flop * 1e-9, report.work.byte * 1e-9);
+  for (const TimeFloor& floor : report.floors)
+    fmt::print("  floor   limit {:.3g} ms, reach {:.3g} ms, bound by {}, on {}\n", floor.limit_ms, floor.reach_ms,
+               floor.bound_by, floor.device_name);
+  fmt::print("{} ({})\n", name(report.device), report.device_name);
+  for (const Verdict& verdict : report.verdicts)
+    fmt::print("  {:<10}{}\n", verdict.solver, verdict.supported ? "takes it" : verdict.reason);
+  fmt::print("  chosen    {}: {}\n", report.solver, report.configuration);
+  for (const PlanReport::Kernel& kernel : report.kernels)
+    fmt::print(
+        "  kernel    {} blocks of {} threads, {} registers and {} bytes of local memory a thread, {} bytes of shared "
+        "memory\n",
+        kernel.blocks, kernel.threads, kernel.registers, kernel.local_bytes, kernel.static_shared_bytes);
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, int& exit_code) {
+  struct Options {
+    ProblemOptions problem;
+    DeviceOptions device;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("plan", "Show a problem's sizes, work and floors, and how it would be computed");
+  options->problem.add(*command);
+  options->device.add(*command);
+  command->callback([options, &exit_code] {
+    const PlanReport report = plan(options->problem.problem(), options->device.chosen());
+    if (options->device.json)
+      print(to_json(report));
+    else
+      print_text(report);
+    exit_code = exit_pass;
+  });
+}
+
+}  // namespace tapconv::cli

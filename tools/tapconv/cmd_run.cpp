@@ -1,0 +1,39 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "commands.hpp"
+#include "json.hpp"
+#include "options.hpp"
+
+namespace tapconv::cli {
+
+void add_run(CLI::App& app, int& exit_code) {
+  struct Options {
+    ProblemOptions problem;
+    DeviceOptions device;
+    TensorOptions tensors;
+    std::string output;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("run", "Compute a convolution");
+  options->problem.add(*command);
+  options->device.add(*command);
+  options->tensors.add(*command);
+  command->add_option("--out", options->output, "Where to write the output, a .npy file (default: nowhere)");
+  command->callback([options, &exit_code] {
+    const Problem problem = options->problem.problem();
+    const RunReport report = run(problem, options->device.chosen(), options->tensors.source());
+    if (!options->output.empty()) write_npy(options->output, report.output.shape, report.output.values);
+    if (options->device.json) {
+      print(to_json(report, problem));
+    } else {
+      fmt::print("{}\n  output  {}{}\n", spell(problem), fmt::join(report.output.shape, " x "),
+                 options->output.empty() ? "" : fmt::format(", written to {}", options->output));
+      fmt::print("  {} on {} ({}): planned in {:.1f} ms, computed in {:.3f} ms (one call, not a benchmark)\n",
+                 report.solver, name(report.device), report.device_name, report.plan_ms, report.compute_ms);
+    }
+    exit_code = exit_pass;
+  });
+}
+
+}  // namespace tapconv::cli

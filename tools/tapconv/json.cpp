@@ -1,0 +1,144 @@
+#include "json.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace tapconv::cli {
+namespace {
+
+/// JSON has no infinities.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
+
+Json floor_json(const TimeFloor& floor) {
+  return {{"device_name", floor.device_name},
+          {"limit_ms", floor.limit_ms},
+          {"reach_ms", floor.reach_ms},
+          {"plausible_ms", floor.plausible_ms},
+          {"bound_by", floor.bound_by}};
+}
+
+Json entry_json(const BenchEntry& entry) {
+  Json json{{"name", entry.name},
+            {"layout", entry.layout},
+            {"arithmetic", entry.arithmetic},
+            {"notes", entry.notes},
+            {"spaced_ms", entry.spaced_ms},
+            {"spaced_min_ms", entry.spaced_min_ms},
+            {"spaced_max_ms", entry.spaced_max_ms},
+            {"sustained_ms", entry.sustained_ms},
+            {"max_bound_ratio", number(entry.max_bound_ratio)},
+            {"implausible", entry.implausible}};
+  if (entry.reach_share) json["reach_share"] = *entry.reach_share;
+  return json;
+}
+
+Json case_json(const CheckCase& item) {
+  return {{"tensors", item.tensors},
+          {"outputs", item.outputs},
+          {"violations", item.violations},
+          {"unwritten", item.unwritten},
+          {"worst_ratio", number(item.worst_ratio)},
+          {"worst_place", item.worst_place},
+          {"worst_actual", number(item.worst_actual)},
+          {"worst_expected", number(item.worst_expected)},
+          {"max_error", number(item.max_error)},
+          {"rms_error", number(item.rms_error)},
+          {"sequential_rms_error", number(item.sequential_rms_error)},
+          {"accurate", item.accurate}};
+}
+
+}  // namespace
+
+Json to_json(const PlanReport& report) {
+  Json json{{"problem", spell(report.problem)},
+            {"device", name(report.device)},
+            {"device_name", report.device_name},
+            {"input_shape", report.input_shape},
+            {"weight_shape", report.weight_shape},
+            {"output_shape", report.output_shape},
+            {"flop", report.work.flop},
+            {"byte", report.work.byte},
+            {"floors", Json::array()},
+            {"verdicts", Json::array()},
+            {"solver", report.solver},
+            {"configuration", report.configuration},
+            {"kernels", Json::array()}};
+  for (const TimeFloor& floor : report.floors) json["floors"].push_back(floor_json(floor));
+  for (const Verdict& verdict : report.verdicts)
+    json["verdicts"].push_back(
+        {{"solver", verdict.solver}, {"supported", verdict.supported}, {"reason", verdict.reason}});
+  for (const PlanReport::Kernel& kernel : report.kernels)
+    json["kernels"].push_back({{"registers", kernel.registers},
+                               {"local_bytes", kernel.local_bytes},
+                               {"static_shared_bytes", kernel.static_shared_bytes},
+                               {"blocks", kernel.blocks},
+                               {"threads", kernel.threads}});
+  return json;
+}
+
+Json to_json(const RunReport& report, const Problem& problem) {
+  return {{"problem", spell(problem)},           {"device", name(report.device)}, {"device_name", report.device_name},
+          {"output_shape", report.output.shape}, {"solver", report.solver},       {"plan_ms", report.plan_ms},
+          {"compute_ms", report.compute_ms}};
+}
+
+Json to_json(const CheckReport& report) {
+  Json json{{"problem", spell(report.problem)},
+            {"device", name(report.device)},
+            {"device_name", report.device_name},
+            {"solver", report.solver},
+            {"passed", report.passed},
+            {"sentence", report.sentence},
+            {"arithmetic", report.arithmetic},
+            {"expected_arithmetic", report.expected_arithmetic},
+            {"cases", Json::array()}};
+  for (const CheckCase& item : report.cases) json["cases"].push_back(case_json(item));
+  if (report.reference) {
+    const ReferenceVerdict& reference = *report.reference;
+    json["reference"] = {{"name", reference.name},
+                         {"arithmetic", reference.arithmetic},
+                         {"rms_error", number(reference.rms_error)},
+                         {"own_rms_error", number(reference.own_rms_error)},
+                         {"atol", reference.atol},
+                         {"rtol", reference.rtol},
+                         {"outputs", reference.outputs},
+                         {"failures", reference.failures},
+                         {"max_difference", number(reference.max_difference)},
+                         {"explained", reference.explained}};
+  }
+  return json;
+}
+
+Json to_json(const BenchReport& report) {
+  Json json{{"problem", spell(report.problem)},
+            {"device", name(report.device)},
+            {"device_name", report.device_name},
+            {"engine", entry_json(report.engine)},
+            {"references", Json::array()},
+            {"considered", report.considered},
+            {"refused", report.refused},
+            {"rounds", report.rounds},
+            {"dropped_rounds", report.dropped_rounds},
+            {"ratio", report.ratio},
+            {"ratio_low", report.ratio_low},
+            {"ratio_high", report.ratio_high},
+            {"converged", report.converged},
+            {"power_capped", report.power_capped},
+            {"clocks", report.clocks}};
+  for (const BenchEntry& entry : report.references) json["references"].push_back(entry_json(entry));
+  if (report.floor) json["floor"] = floor_json(*report.floor);
+  return json;
+}
+
+Json to_json(const SpecsReport& report) {
+  return {{"device", name(report.device)},
+          {"device_name", report.device_name},
+          {"facts", report.facts},
+          {"measured", report.measured},
+          {"versions", report.versions}};
+}
+
+void print(const Json& json) { fmt::print("{}\n", json.dump(2)); }
+
+}  // namespace tapconv::cli

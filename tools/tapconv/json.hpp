@@ -1,0 +1,21 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "tapconv/workbench.hpp"
+
+namespace tapconv::cli {
+
+/// Fields keep the order in which they are written.
+using Json = nlohmann::ordered_json;
+
+[[nodiscard]] Json to_json(const PlanReport& report);
+[[nodiscard]] Json to_json(const RunReport& report, const Problem& problem);
+[[nodiscard]] Json to_json(const CheckReport& report);
+[[nodiscard]] Json to_json(const BenchReport& report);
+[[nodiscard]] Json to_json(const SpecsReport& report);
+
+/// Writes one object and a newline to standard output.
+void print(const Json& json);
+
+}  // namespace tapconv::cli

@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <string_view>
+
+#include "commands.hpp"
+#include "json.hpp"
+#include "tapconv/error.hpp"
+
+namespace {
+
+using namespace tapconv;
+using namespace tapconv::cli;
+
+int exit_code_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::usage:
+      return exit_usage;
+    case ErrorCode::compile:
+      return exit_compile;
+    case ErrorCode::launch:
+      return exit_launch;
+    case ErrorCode::memory:
+      return exit_memory;
+    case ErrorCode::environment:
+      return exit_environment;
+    case ErrorCode::internal:
+      return exit_internal;
+  }
+  return exit_internal;
+}
+
+/// The message on standard error and, for a program that asked for JSON, an object on standard output.
+int report_failure(int code, std::string_view message, bool json) {
+  fmt::print(stderr, "tapconv: {}\n", message);
+  if (json) print(Json{{"error", {{"exit_code", code}, {"message", message}}}});
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Tapconv: convolutions, fast and proved.\nWrite a problem as PyTorch does: 'Conv2d(64, 128, (5,7), bias=False) @ "
+      "8x64x512x256'");
+  app.name("tapconv");
+  app.set_version_flag("--version", TAPCONV_VERSION);
+  app.require_subcommand(1);
+  app.fallthrough(false);
+  int exit_code = exit_internal;
+  add_plan(app, exit_code);
+  add_run(app, exit_code);
+  add_check(app, exit_code);
+  add_bench(app, exit_code);
+  add_specs(app, exit_code);
+
+  const bool json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
+  try {
+    app.parse(argc, argv);
+    return exit_code;
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? exit_pass : exit_usage;
+  } catch (const Error& error) {
+    return report_failure(exit_code_of(error.code()), error.what(), json);
+  } catch (const std::bad_alloc&) {
+    return report_failure(exit_memory, "not enough memory on the host for these tensors", json);
+  } catch (const std::exception& error) {
+    return report_failure(exit_internal, error.what(), json);
+  }
+}
