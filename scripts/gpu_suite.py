@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Builds Tapconv, runs its GPU tests and benchmarks, and writes results/<gpu>/.
+
+    python3 scripts/gpu_suite.py --commit $(git rev-parse HEAD) [--tier quick|full] [--out results/h200]
+
+Needs no network and no git: the caller says which commit this tree is. `quick` (under two minutes with the build) runs every test and
+judges about a million of kb56's and kb76's outputs; `full` judges many more and benchmarks by the full protocol, beside every cuDNN
+engine. Exits with 1 if a test or a check failed; the results are written all the same.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from evidence import ROOT, device_code_hash
+
+BUILD = ROOT / "build" / "gpu"
+TAPCONV = BUILD / "tapconv"
+# With the outputs that the full tier judges: all 130 million, and 16 of 1432 million.
+PROBLEMS = {"kb56": "all", "kb76": "16777216"}
+CONTRACTS = ("ieee", "fp32", "tf32")
+SHARDS = 8
+
+
+def library_environment() -> dict[str, str]:
+    """The environment with PyTorch's own cuDNN first, if there is one: the newest that is installed."""
+    environment = dict(os.environ)
+    find = "import nvidia.cudnn, os; print(os.path.join(list(nvidia.cudnn.__path__)[0], 'lib'))"
+    found = subprocess.run([sys.executable, "-c", find], capture_output=True, text=True, check=False)
+    if found.returncode == 0:
+        folder = found.stdout.strip()
+        environment["TAPCONV_LIBRARY_PATH"] = folder
+        # cuDNN opens its own parts by name.
+        environment["LD_LIBRARY_PATH"] = ":".join(filter(None, [folder, environment.get("LD_LIBRARY_PATH")]))
+    return environment
+
+
+class Suite:
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.full = arguments.tier == "full"
+        self.environment = library_environment()
+        self.failures: list[str] = []
+        self.build()
+        self.specs = self.tapconv("specs")
+        self.out = Path(arguments.out) if arguments.out else ROOT / "results" / self.short_name()
+        self.out.mkdir(parents=True, exist_ok=True)
+        self.header = {
+            "script": f"scripts/gpu_suite.py --tier {arguments.tier}",
+            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            "gpu": self.specs["device_name"],
+            "driver": self.specs["versions"]["display driver"],
+            "versions": self.specs["versions"],
+            "commit": arguments.commit,
+            "device_code_sha256": device_code_hash(),
+        }
+
+    def short_name(self) -> str:
+        """"NVIDIA H200" -> "h200"."""
+        return re.sub(r"[^a-z0-9]+", "-", self.specs["device_name"].lower().removeprefix("nvidia ")).strip("-")
+
+    def build(self) -> None:
+        for command in (["cmake", "--preset", "gpu"], ["cmake", "--build", "--preset", "gpu"]):
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-4000:]}\n{done.stderr[-2000:]}")
+
+    def tapconv(self, *arguments: str) -> dict:
+        """One command's JSON, with its exit code."""
+        done = subprocess.run(
+            [TAPCONV, *arguments, "--json"], env=self.environment, capture_output=True, text=True, check=False
+        )
+        try:
+            result = json.loads(done.stdout)
+        except json.JSONDecodeError:
+            result = {"error": {"message": done.stderr[-2000:]}}
+        result["exit_code"] = done.returncode
+        return result
+
+    def write(self, name: str, body: dict) -> None:
+        (self.out / name).write_text(json.dumps(self.header | body, indent=1) + "\n")
+
+    def tests(self) -> None:
+        """The test program in shards, which compile their kernels beside each other."""
+        reports = [BUILD / f"gpu-tests-{shard}.json" for shard in range(SHARDS)]
+        shards = []
+        for shard, report in enumerate(reports):
+            report.unlink(missing_ok=True)
+            environment = self.environment | {"GTEST_TOTAL_SHARDS": str(SHARDS), "GTEST_SHARD_INDEX": str(shard)}
+            command = [BUILD / "tests" / "tapconv_gpu_tests", f"--gtest_output=json:{report}"]
+            shards.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+        tests = []
+        for shard, (process, report) in enumerate(zip(shards, reports)):
+            output, _ = process.communicate()
+            if not report.exists():
+                self.failures.append(f"shard {shard} of the tests ended without a report:\n{output[-3000:]}")
+                continue
+            tests += [case for suite in json.loads(report.read_text())["testsuites"] for case in suite["testsuite"]]
+        rows = []
+        for case in sorted(tests, key=lambda case: (case["classname"], case["name"])):
+            name = f"{case['classname']}.{case['name']}"
+            failures = [failure["failure"] for failure in case.get("failures", [])]
+            status = "failed" if failures else {"COMPLETED": "passed"}.get(case["result"], case["result"].lower())
+            rows.append({"name": name, "status": status, "seconds": float(case["time"].rstrip("s"))} | ({"failures": failures} if failures else {}))
+            if status != "passed":
+                self.failures.append("\n".join([f"test {name}: {status}", *failures]))
+        passed = sum(row["status"] == "passed" for row in rows)
+        self.write("tests.json", {"passed": passed, "not_passed": len(rows) - passed, "tests": rows})
+        print(f"tests: {passed} passed, {len(rows) - passed} not")
+        if not rows:
+            self.failures.append("no test ran")
+
+    def checks(self) -> None:
+        checks = []
+        for problem, samples in PROBLEMS.items():
+            samples = ["--samples", samples] if self.full else []
+            for contract in CONTRACTS:
+                result = self.tapconv("check", f"{problem}(math={contract})", "--against", "cudnn", *samples)
+                checks.append(result)
+                print(f"check {problem} {contract}: exit code {result['exit_code']}. {result.get('sentence', result.get('error'))}")
+                if result["exit_code"] != 0:
+                    self.failures.append(f"check {problem} {contract}")
+        self.write("check.json", {"checks": checks})
+
+    def benchmarks(self) -> None:
+        benches = []
+        protocol = [] if self.full else ["--rounds", "7", "--sustained-s", "0.1"]
+        for problem in PROBLEMS:
+            for contract in ("tf32", "fp32"):
+                result = self.tapconv("bench", f"{problem}(math={contract})", "--against", "cudnn", *protocol)
+                benches.append(result)
+                if result["exit_code"] not in (0, 9):
+                    self.failures.append(f"bench {problem} {contract}: {result.get('error')}")
+                    continue
+                engine, best = result["engine"], result["references"][0]
+                print(
+                    f"bench {problem} {contract}: {engine['name']} {engine['spaced_ms']:.3f} ms, best reference "
+                    f"{best['spaced_ms']:.3f} ms ({best['layout']}, {best['name']}), reach {result['floor']['reach_ms']:.3f} ms"
+                )
+        self.write("bench.json", {"benches": benches})
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--commit", required=True, help="the commit that this tree is")
+    parser.add_argument("--tier", choices=("quick", "full"), default="quick")
+    parser.add_argument("--out", help="where to write (default: results/ and the GPU's name)")
+    arguments = parser.parse_args()
+    if not re.fullmatch(r"[0-9a-f]{7,40}", arguments.commit):
+        parser.error(f"--commit {arguments.commit}: valid: 7 to 40 hexadecimal digits")
+    start = time.monotonic()
+    suite = Suite(arguments)
+    print(f"built in {time.monotonic() - start:.0f} s")
+    for step in (suite.tests, suite.checks, suite.benchmarks):
+        begin = time.monotonic()
+        step()
+        print(f"{step.__name__}: {time.monotonic() - begin:.0f} s")
+    suite.write("specs.json", {"specs": suite.specs})
+    for failure in suite.failures:
+        print(f"FAILED: {failure}")
+    print(f"gpu suite: {'FAILED' if suite.failures else 'passed'} in {time.monotonic() - start:.0f} s, results in {suite.out}")
+    return 1 if suite.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

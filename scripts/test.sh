@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Installs what is missing (scripts/setup.sh), builds everything with g++, with clang, and with clang under sanitizers,
+# and runs all checks and tests. One line a step; a failing step's log follows its line. Ends with ctest's own summary of
+# the release build's tests, and with 1 if any step failed.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+
+fuzz_seconds=5
+logs=build/logs
+rm -rf "$logs"
+mkdir -p "$logs"
+failed=()
+
+# step NAME COMMAND...: runs the command with its output in a log.
+step() {
+  local name=$1 start=$SECONDS
+  shift
+  if "$@" >"$logs/$name.log" 2>&1; then
+    printf 'ok      %-16s %4d s\n' "$name" $((SECONDS - start))
+  else
+    printf 'FAILED  %-16s %4d s, the end of %s:\n' "$name" $((SECONDS - start)) "$logs/$name.log"
+    tail -n 60 "$logs/$name.log"
+    failed+=("$name")
+    return 1
+  fi
+}
+
+build() {
+  local preset=$1
+  shift
+  cmake --preset "$preset" "$@" && cmake --build --preset "$preset" -- --quiet
+}
+
+# tests_of PRESET [CTEST OPTION...]
+tests_of() { ctest --preset "$@" --parallel "$(nproc)"; }
+
+# cuDNN's own leaks have no names to suppress, so leaks are not looked for in the tests that load it.
+sanitized_tests() {
+  tests_of asan --exclude-regex '^Cudnn' && ASAN_OPTIONS=detect_leaks=0 tests_of asan --tests-regex '^Cudnn'
+}
+
+# fuzz SUBJECT: from the seeds and what earlier runs found.
+fuzz() {
+  local corpus=build/fuzz/$1
+  mkdir -p "$corpus"
+  build/asan/tests/"$1"_fuzz -max_total_time=$fuzz_seconds -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$corpus-" \
+    -dict=tests/fuzz/"$1".dict "$corpus" tests/fuzz/seeds/"$1"
+}
+
+step release-build scripts/setup.sh --tests
+step format scripts/check_format.sh
+step includes scripts/check_includes.py
+
+if step clang-build build clang; then
+  step clang-tests tests_of clang
+fi
+if step asan-build build asan -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DTAPCONV_FUZZ=ON; then
+  step asan-tests sanitized_tests
+  step npy-fuzz fuzz npy
+  step spelling-fuzz fuzz spelling
+fi
+
+step release-tests tests_of release
+
+if [[ ${#failed[@]} == 0 ]]; then
+  echo "all steps passed; the tests of the release build:"
+else
+  echo "failed steps: ${failed[*]}; the tests of the release build:"
+fi
+sed -n '/tests passed/,$p' "$logs/release-tests.log"
+[[ ${#failed[@]} == 0 ]]
