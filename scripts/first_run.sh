@@ -13,12 +13,12 @@ show() {
   "$@"
 }
 
-show python3 examples/gabor.py $folder
+show python3 examples/gabor.py "$folder"
 problem='Conv2d(1, 8, 11, padding=5) @ 1x1x240x320'
 tensors=(--input $folder/input.npy --weight $folder/weight.npy --bias $folder/bias.npy)
 show $tapconv run "$problem" "${tensors[@]}" --out $folder/output.npy
 show $tapconv check "$problem" "${tensors[@]}"
-show python3 examples/gabor.py $folder --show
+show python3 examples/gabor.py "$folder" --show
 
 case $($tapconv specs --json | grep -m1 '"device"') in
   *cuda*) against=cudnn ;;

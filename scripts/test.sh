@@ -54,7 +54,7 @@ step includes scripts/check_includes.py
 if step clang-build build clang; then
   step clang-tests tests_of clang
 fi
-if step asan-build build asan -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DTAPCONV_FUZZ=ON; then
+if step asan-build build asan; then
   step asan-tests sanitized_tests
   step npy-fuzz fuzz npy
   step spelling-fuzz fuzz spelling
