@@ -117,6 +117,9 @@ void Buffer::upload(std::span<const std::byte> source, std::size_t offset) {
   if (source.empty()) return;
   api().check(api().MemcpyHtoD(reinterpret_cast<DriverApi::Pointer>(data_) + offset, source.data(), source.size()),
               "copying to the device", ErrorCode::launch);
+  // The driver's copy returns once pageable memory has been staged; streams that do not wait for the default one could
+  // read the target before the data is there.
+  api().check(api().StreamSynchronize(nullptr), "waiting for a copy to the device", ErrorCode::launch);
 }
 
 void Buffer::download(std::span<std::byte> target, std::size_t offset) const {

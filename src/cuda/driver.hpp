@@ -77,7 +77,8 @@ class Buffer {
   }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
-  /// Synchronous copies; `offset` and the span's size are checked against the buffer.
+  /// Copies that are complete on return, for every stream; `offset` and the span's size are checked against the buffer.
+  /// A download does not wait for streams.
   void upload(std::span<const std::byte> source, std::size_t offset = 0);
   void download(std::span<std::byte> target, std::size_t offset = 0) const;
 
