@@ -57,15 +57,20 @@ Description describe(const Problem& p, Arrangement arrangement) {
   const memory::desc output = arrange(dims(p, {p.batch, p.out_channels}, output_extent(p), 1), arrangement);
   const memory::desc weight(dims(p, filter, p.kernel, 1), float32, memory::format_tag::any);
   const memory::desc bias = p.bias ? memory::desc({p.out_channels}, float32, memory::format_tag::a) : memory::desc();
-  memory::dims dilation = dims(p, {}, p.dilation, 1);
-  for (std::int64_t& entry : dilation) --entry;  // oneDNN counts the positions between two taps
+  Extent stride = p.stride, dilation = p.dilation;
+  for (int axis = 0; axis < max_rank; ++axis) {
+    // Steps that are never taken can be any number; oneDNN wants small ones.
+    if (output_extent(p)[axis] == 1) stride[axis] = 1;
+    if (p.kernel[axis] == 1) dilation[axis] = 1;
+    --dilation[axis];  // oneDNN counts the positions between two taps
+  }
 
   dnnl::primitive_attr attributes;
   attributes.set_fpmath_mode(dnnl::fpmath_mode::strict);  // the default could be changed from outside
   dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::convolution_forward::primitive_desc convolution(
       engine, dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, input, weight, bias, output,
-      dims(p, {}, p.stride, 1), dilation, dims(p, {}, p.padding_lo, 0), dims(p, {}, p.padding_hi, 0), attributes);
+      dims(p, {}, stride, 1), dilation, dims(p, {}, p.padding_lo, 0), dims(p, {}, p.padding_hi, 0), attributes);
   return {engine, convolution};
 }
 

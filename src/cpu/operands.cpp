@@ -1,6 +1,7 @@
 #include "cpu/operands.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 
 #include "problem/parallel.hpp"
@@ -24,6 +25,25 @@ void check_weights(const Problem& problem, std::span<const float> weight, std::s
 void check_tensors(const Problem& problem, std::span<const float> input, std::span<const float> output) {
   check_size("input", input.size(), element_count(input_shape(problem)));
   check_size("output", output.size(), element_count(output_shape(problem)));
+}
+
+void check_limits(const Problem& problem) {
+  constexpr std::int64_t limit = std::int64_t{1} << 31;
+  const auto check = [&](std::string_view part, const std::vector<std::int64_t>& shape, std::int64_t parts) {
+    const std::int64_t size = element_count(shape) / parts;
+    if (size > limit) fail(ErrorCode::usage, "{} has {} elements; valid on the CPU: at most {}", part, size, limit);
+  };
+  check("one image of the input", input_shape(problem), problem.batch);
+  check("one image of the output", output_shape(problem), problem.batch);
+  check("weight", weight_shape(problem), 1);
+  std::int64_t padded = problem.in_channels;
+  for (int axis = 0; axis < problem.rank; ++axis) {
+    const std::int64_t size = problem.input[axis] + problem.padding_lo[axis] + problem.padding_hi[axis];
+    if (__builtin_mul_overflow(padded, size, &padded)) padded = std::numeric_limits<std::int64_t>::max();
+  }
+  if (padded > limit) {
+    fail(ErrorCode::usage, "one image of the padded input has {} elements; valid on the CPU: at most {}", padded, limit);
+  }
 }
 
 bool has_padding(const Problem& problem) { return without_padding(problem) != problem; }

@@ -11,6 +11,10 @@ namespace tapconv::cpu {
 void check_weights(const Problem& problem, std::span<const float> weight, std::span<const float> bias);
 void check_tensors(const Problem& problem, std::span<const float> input, std::span<const float> output);
 
+/// Throws Error{usage} if a tensor is beyond what oneDNN computes reliably: some of its implementations hold offsets
+/// within an image in 32 bits.
+void check_limits(const Problem& problem);
+
 [[nodiscard]] bool has_padding(const Problem& problem);
 
 /// The same convolution on an input that already holds the zeros of the padding.
