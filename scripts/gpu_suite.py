@@ -41,6 +41,19 @@ def library_environment() -> dict[str, str]:
     return environment
 
 
+def evidence_header(script: str, commit: str, specs: dict) -> dict:
+    """What every results file begins with; `specs` is what `tapconv specs --json` says."""
+    return {
+        "script": script,
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "gpu": specs["device_name"],
+        "driver": specs["versions"]["display driver"],
+        "versions": specs["versions"],
+        "commit": commit,
+        "device_code_sha256": device_code_hash(),
+    }
+
+
 class Suite:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.full = arguments.tier == "full"
@@ -50,15 +63,8 @@ class Suite:
         self.specs = self.tapconv("specs")
         self.out = Path(arguments.out) if arguments.out else ROOT / "results" / self.short_name()
         self.out.mkdir(parents=True, exist_ok=True)
-        self.header = {
-            "script": f"scripts/gpu_suite.py --tier {arguments.tier}",
-            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-            "gpu": self.specs["device_name"],
-            "driver": self.specs["versions"]["display driver"],
-            "versions": self.specs["versions"],
-            "commit": arguments.commit,
-            "device_code_sha256": device_code_hash(),
-        }
+        script = f"scripts/gpu_suite.py --tier {arguments.tier}"
+        self.header = evidence_header(script, arguments.commit, self.specs)
 
     def short_name(self) -> str:
         """"NVIDIA H200" -> "h200"."""

@@ -10,6 +10,7 @@ namespace tapconv::cpu {
 namespace {
 
 Primitive plan_primitive(const Problem& problem, int threads) {
+  check_limits(problem);
   return {with_onednn(threads, [&] { return choose(problem); }), threads};
 }
 

@@ -1,5 +1,6 @@
 #include "cpu/description.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 namespace tapconv::cpu {
@@ -59,10 +60,10 @@ Description describe(const Problem& p, Arrangement arrangement) {
   const memory::desc bias = p.bias ? memory::desc({p.out_channels}, float32, memory::format_tag::a) : memory::desc();
   Extent stride = p.stride, dilation = p.dilation;
   for (int axis = 0; axis < max_rank; ++axis) {
-    // Steps that are never taken can be any number; oneDNN wants small ones.
-    if (output_extent(p)[axis] == 1) stride[axis] = 1;
-    if (p.kernel[axis] == 1) dilation[axis] = 1;
-    --dilation[axis];  // oneDNN counts the positions between two taps
+    // oneDNN counts the positions between two taps. Steps that are never taken are made small: it holds them in 32
+    // bits.
+    dilation[axis] = p.kernel[axis] == 1 ? 0 : p.dilation[axis] - 1;
+    stride[axis] = std::min(p.stride[axis], p.input[axis] + p.padding_lo[axis] + p.padding_hi[axis]);
   }
 
   dnnl::primitive_attr attributes;
@@ -70,7 +71,8 @@ Description describe(const Problem& p, Arrangement arrangement) {
   dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::convolution_forward::primitive_desc convolution(
       engine, dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, input, weight, bias, output,
-      dims(p, {}, stride, 1), dilation, dims(p, {}, p.padding_lo, 0), dims(p, {}, p.padding_hi, 0), attributes);
+      dims(p, {}, stride, 1), dims(p, {}, dilation, 0), dims(p, {}, p.padding_lo, 0), dims(p, {}, p.padding_hi, 0),
+      attributes);
   return {engine, convolution};
 }
 

@@ -16,7 +16,8 @@ class Primitive;
 class Convolution {
  public:
   /// Plans by a fixed rule, without measuring. `threads` = 0 is OpenMP's default: all cores, or what OMP_NUM_THREADS
-  /// says. Throws Error{usage} for a negative number.
+  /// says. Throws Error{usage} for a negative number, and for a problem beyond what oneDNN computes reliably: an axis
+  /// longer than 2^30 (padded), an image or a weight of more than 2^31 elements.
   explicit Convolution(const Problem& problem, int threads = 0);
   Convolution(Convolution&&) noexcept;
   Convolution& operator=(Convolution&&) noexcept;

@@ -1,7 +1,6 @@
 #include "cpu/operands.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <string_view>
 
 #include "problem/parallel.hpp"
@@ -28,22 +27,23 @@ void check_tensors(const Problem& problem, std::span<const float> input, std::sp
 }
 
 void check_limits(const Problem& problem) {
-  constexpr std::int64_t limit = std::int64_t{1} << 31;
-  const auto check = [&](std::string_view part, const std::vector<std::int64_t>& shape, std::int64_t parts) {
-    const std::int64_t size = element_count(shape) / parts;
-    if (size > limit) fail(ErrorCode::usage, "{} has {} elements; valid on the CPU: at most {}", part, size, limit);
+  const Problem padded = without_padding(problem);
+  // In floating point: the padding alone can make a product too large for 64 bits.
+  const auto check = [](std::string_view what, double value, double most) {
+    if (value > most) fail(ErrorCode::usage, "{} = {:.0f}; valid on the CPU: at most {:.0f}", what, value, most);
   };
-  check("one image of the input", input_shape(problem), problem.batch);
-  check("one image of the output", output_shape(problem), problem.batch);
-  check("weight", weight_shape(problem), 1);
-  std::int64_t padded = problem.in_channels;
-  for (int axis = 0; axis < problem.rank; ++axis) {
-    const std::int64_t size = problem.input[axis] + problem.padding_lo[axis] + problem.padding_hi[axis];
-    if (__builtin_mul_overflow(padded, size, &padded)) padded = std::numeric_limits<std::int64_t>::max();
-  }
-  if (padded > limit) {
-    fail(ErrorCode::usage, "one image of the padded input has {} elements; valid on the CPU: at most {}", padded, limit);
-  }
+  const auto elements = [](std::int64_t channels, const Extent& extent) {
+    double product = static_cast<double>(channels);
+    for (const std::int64_t size : extent) product *= static_cast<double>(size);
+    return product;
+  };
+  check("batch", static_cast<double>(problem.batch), 0x1p30);
+  check("in_channels", static_cast<double>(problem.in_channels), 0x1p30);
+  check("out_channels", static_cast<double>(problem.out_channels), 0x1p30);
+  for (const std::int64_t size : padded.input) check("padded input size", static_cast<double>(size), 0x1p30);
+  check("elements of a padded input image", elements(problem.in_channels, padded.input), 0x1p31);
+  check("elements of an output image", elements(problem.out_channels, output_extent(problem)), 0x1p31);
+  check("elements of the weight", static_cast<double>(element_count(weight_shape(problem))), 0x1p31);
 }
 
 bool has_padding(const Problem& problem) { return without_padding(problem) != problem; }

@@ -25,6 +25,7 @@ void Reference::run(std::span<const float> input, std::span<float> output) {
 }
 
 std::vector<Reference> references(const Problem& problem, int threads) {
+  check_limits(problem);
   const int count = thread_count(threads);
   std::vector<Reference> found;
   for (const Arrangement arrangement : {Arrangement::preferred, Arrangement::contiguous, Arrangement::channels_last}) {

@@ -275,6 +275,24 @@ TEST(CpuConvolution, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal([&] { cpu::Convolution(problem, -1); }), "threads = -1; valid: 1 or more, or 0 for all cores");
 }
 
+TEST(CpuConvolution, RefusesWhatOneDnnHoldsIn32Bits) {
+  const auto plan = [](const std::string& text) { return refusal([&] { cpu::Convolution(parse_problem(text)); }); };
+  EXPECT_EQ(plan("Conv1d(1, 1, 1) @ 1x1x1073741825"),
+            "padded input size = 1073741825; valid on the CPU: at most 1073741824");
+  EXPECT_EQ(plan("Conv1d(1, 1, 1, stride=9, padding=1000000000000) @ 1x1x1"),
+            "padded input size = 2000000000001; valid on the CPU: at most 1073741824");
+  EXPECT_EQ(plan("Conv2d(3, 1, 1, stride=2) @ 1x3x32768x32768"),
+            "elements of a padded input image = 3221225472; valid on the CPU: at most 2147483648");
+  EXPECT_EQ(plan("Conv2d(1, 3, 1) @ 1x1x32768x32768"),
+            "elements of an output image = 3221225472; valid on the CPU: at most 2147483648");
+}
+
+TEST(CpuConvolution, TakesStepsThatAreNeverTaken) {
+  const Problem problem = parse_problem("Conv2d(3, 4, 1, stride=5000000000, dilation=7000000000) @ 2x3x5x6");
+  const Operands operands = draw(problem, 59);
+  EXPECT_TRUE(keeps_contract(problem, compute(problem, operands), expect(problem, operands)));
+}
+
 TEST(CpuConvolution, ReordersOnlyWhereTheTapsOutweighIt) {
   const auto tensors = [](const std::string& text) {
     const std::string all = cpu::Convolution(parse_problem(text)).implementation();

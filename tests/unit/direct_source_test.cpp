@@ -3,6 +3,7 @@
 #include <regex>
 
 #include "cuda/compiler.hpp"
+#include "h200.hpp"
 #include "random_problem.hpp"
 #include "solver/direct.hpp"
 #include "tapconv/error.hpp"
@@ -10,19 +11,7 @@
 namespace tapconv {
 namespace {
 
-/// What the driver reports of an H200.
-cuda::DeviceFacts h200() {
-  cuda::DeviceFacts facts;
-  facts.name = "NVIDIA H200";
-  facts.compute_major = 9;
-  facts.multiprocessors = 132;
-  facts.max_threads_per_block = 1024;
-  facts.shared_per_block = 49152;
-  facts.shared_per_block_opt_in = 232448;
-  facts.registers_per_block = 65536;
-  facts.max_grid = {2147483647, 65535, 65535};
-  return facts;
-}
+using testing::h200;
 
 bool compiler_present() {
   try {

@@ -2,21 +2,12 @@
 
 #include "cuda/compiler.hpp"
 #include "cuda/driver.hpp"
+#include "h200.hpp"
 
 namespace tapconv::cuda {
 namespace {
 
-const DeviceFacts device = [] {
-  DeviceFacts facts;
-  facts.name = "NVIDIA H200";
-  facts.compute_major = 9;
-  facts.max_threads_per_block = 1024;
-  facts.shared_per_block = 49152;
-  facts.shared_per_block_opt_in = 232448;
-  facts.registers_per_block = 65536;
-  facts.max_grid = {2147483647, 65535, 65535};
-  return facts;
-}();
+const DeviceFacts device = testing::h200();
 const KernelFacts kernel{.registers = 64, .local_bytes = 0, .static_shared_bytes = 1024, .max_threads_per_block = 512};
 
 TEST(LaunchProblem, AcceptsWhatIsLegal) {
