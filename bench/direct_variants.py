@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times variants of the direct kernel that differ in how far the innermost loop is unrolled and how many blocks share a multiprocessor.
 
-    python3 bench/direct_variants.py --commit HASH [--out results/h200]
+    python3 bench/direct_variants.py --commit HASH --out results/h200
 
 Needs a GPU. Builds each variant from a copy of the tree and writes direct_variants.json.
 """

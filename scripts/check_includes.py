@@ -12,6 +12,8 @@ Prints one line per violation, `file:line: reason`, and exits with 1 if there is
 - kernels/ includes kernels/ only, and tapconv/shared.cuh includes nothing.
 - tools/, python/ and examples/ include public headers and files of their own folder.
 - No file includes a header of the CUDA toolkit; oneDNN's headers are for src/cpu.
+- Every include is quoted or in angle brackets, these without a `..`; no macros.
+- C++ files end in .cpp or .hpp (.h where C must read it), device code in .cuh.
 - A file has at most 400 lines; up to 450 it is only warned of.
 """
 
@@ -33,6 +35,7 @@ LAYERS = {
 }
 CODE_FOLDERS = ("include", "src", "kernels", "tools", "python", "examples", "tests", "bench")
 CODE_SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".cuh"}
+OTHER_SUFFIXES = {".C", ".cc", ".cxx", ".c++", ".cu", ".H", ".hh", ".hxx", ".h++", ".inl", ".inc", ".ipp", ".tpp", ".ixx", ".cppm"}
 LENGTH_FOLDERS = CODE_FOLDERS + ("scripts", "cmake")
 LENGTH_SUFFIXES = CODE_SUFFIXES | {".py", ".sh", ".cmake", ".txt"}
 WARN_LINES, MOST_LINES = 400, 450
@@ -40,21 +43,24 @@ WARN_LINES, MOST_LINES = 400, 450
 SHARED = "tapconv/shared.cuh"
 C_HEADERS = {"stdbool.h", "stddef.h", "stdint.h"}
 TOOLKIT = re.compile(r"(cuda|nvrtc|cudnn|cublas|cufft|cutlass|cute|nccl|nvtx|nvml)")
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]*)[>"]', re.MULTILINE)
+DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:include(?:_next)?|import)\b[ \t]*([^\n]*)", re.MULTILINE)
+TARGET = re.compile(r'([<"])([^<>"]+)[>"][ \t]*')
 # Comments and raw strings do not include anything; ordinary strings are matched so that a `//` inside is left alone.
 NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 
 def includes(text):
-    """Yields (line, bracket, name) for each include of a C++ text."""
+    """Yields (line, bracket, name) for each include of a C++ text; the bracket is empty where there is none."""
 
     def blank(match):
         ordinary = match.group().startswith('"')
-        return match.group() if ordinary else "\n" * match.group().count("\n")
+        # A comment counts as a blank, as in the language.
+        return match.group() if ordinary else " " + "\n" * match.group().count("\n")
 
     code = NOT_CODE.sub(blank, text)
-    for match in INCLUDE.finditer(code):
-        yield code.count("\n", 0, match.start()) + 1, match[1], match[2]
+    for match in DIRECTIVE.finditer(code):
+        target = TARGET.fullmatch(match[1])
+        yield code.count("\n", 0, match.start()) + 1, *(target.groups() if target else ("", match[1].strip()))
 
 
 def public(name):
@@ -106,6 +112,10 @@ def refuse_client(root, path, bracket, name):
 
 def refuse(root, path, bracket, name):
     """Why the file `path` (relative to `root`) may not include `name`, or None."""
+    if not bracket:
+        return "an include is quoted or in angle brackets"
+    if bracket == "<" and ".." in name.split("/"):
+        return "an include in angle brackets has no '..'"
     if bracket == "<" and name.split("/")[0] in (*LAYERS, "tapconv"):
         return "the project's own headers are included in quotes"
     if bracket == "<" and TOOLKIT.match(name):
@@ -141,6 +151,8 @@ def check(root):
             reason = refuse(root, relative, bracket, name)
             if reason:
                 violations.append(f'{relative}:{line}: includes {name}: {reason}')
+    for path in files(root, CODE_FOLDERS, OTHER_SUFFIXES):
+        violations.append(f"{path.relative_to(root)}:1: ends in {path.suffix}; the suffixes used are {', '.join(sorted(CODE_SUFFIXES))}")
     for path in files(root, LENGTH_FOLDERS, LENGTH_SUFFIXES):
         lines = len(path.read_text(encoding="utf-8").splitlines())
         if lines > WARN_LINES:
@@ -191,6 +203,15 @@ PLANTED = [
     ("tools/tapconv/x.cpp", "#include \"problem/a.hpp\"\n", 1),
     ("python/x.cpp", "#include \"plan/a.hpp\"\n", 1),
     ("tests/unit/x_test.cpp", "#include <cuda_runtime.h>\n", 1),
+    ("src/io/x.cpp", "#include <../src/cuda/a.hpp>\n", 1),
+    ("src/io/x.cpp", "#include <sys/../cuda.h>\n", 1),
+    ("include/tapconv/x.hpp", "#include \"tapconv/../b.hpp\"\n", 1),
+    ("src/io/x.cpp", "#define HEADER \"plan/a.hpp\"\n#include HEADER\n", 2),
+    ("src/io/x.cpp", "#include/**/\"plan/a.hpp\"\n", 1),
+    ("src/io/x.cpp", "#include_next <cuda.h>\n", 1),
+    ("tools/tapconv/x.cpp", "#include\n", 1),
+    *((f"src/io/x{suffix}", "", 1) for suffix in sorted(OTHER_SUFFIXES)),
+    ("kernels/tapconv/x.cu", "#include <cstdint>\n", 1),
     ("src/io/x.cpp", "\n" * 451, 451),
 ]
 

@@ -5,7 +5,7 @@
 
 Needs no network and no git: the caller says which commit this tree is. `quick` (under two minutes with the build) runs every test and
 judges about a million of kb56's and kb76's outputs; `full` judges many more and benchmarks by the full protocol, beside every cuDNN
-engine. Exits with 1 if a test or a check failed; the results are written all the same.
+engine. Exits with 1 if a test, a check or a bench failed or a time is implausible; the results are written all the same.
 """
 
 import argparse
@@ -54,6 +54,23 @@ def evidence_header(script: str, commit: str, specs: dict) -> dict:
     }
 
 
+def without_root(text: str) -> str:
+    """`text` with the paths of this tree relative to it."""
+    return text.replace(f"{ROOT}/", "")
+
+
+def doubts_of(bench: dict) -> list[str]:
+    """Why a bench that ran cannot be believed."""
+    doubts = [
+        f"{entry['name']} ({entry['layout']}) is implausible: {entry['spaced_min_ms']:.4f} ms is below the physical limit"
+        for entry in [bench["engine"], *bench["references"]]
+        if entry["implausible"]
+    ]
+    if bench.get("as_declared") is False:
+        doubts.append(f"{bench['engine']['name']} was not computed as declared")
+    return doubts
+
+
 class Suite:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.full = arguments.tier == "full"
@@ -84,7 +101,7 @@ class Suite:
         try:
             result = json.loads(done.stdout)
         except json.JSONDecodeError:
-            result = {"error": {"message": done.stderr[-2000:]}}
+            result = {"error": {"message": without_root(done.stderr[-2000:])}}
         result["exit_code"] = done.returncode
         return result
 
@@ -100,21 +117,26 @@ class Suite:
             environment = self.environment | {"GTEST_TOTAL_SHARDS": str(SHARDS), "GTEST_SHARD_INDEX": str(shard)}
             command = [BUILD / "tests" / "tapconv_gpu_tests", f"--gtest_output=json:{report}"]
             shards.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
-        tests = []
+        tests, ends = [], []
         for shard, (process, report) in enumerate(zip(shards, reports)):
             output, _ = process.communicate()
-            if not report.exists():
-                self.failures.append(f"shard {shard} of the tests ended without a report:\n{output[-3000:]}")
-                continue
-            tests += [case for suite in json.loads(report.read_text())["testsuites"] for case in suite["testsuite"]]
+            suites = json.loads(report.read_text())["testsuites"] if report.exists() else []
+            cases = [case for suite in suites for case in suite["testsuite"]]
+            tests += cases
+            # A failed test makes the program end with 1 and is told of below; anything else is the program's own failure.
+            told = process.returncode == 1 and any(case.get("failures") for case in cases)
+            if not report.exists() or (process.returncode != 0 and not told):
+                ends.append({"name": f"shard {shard}", "status": f"ended with {process.returncode}", "failures": [without_root(output[-3000:])]})
+                self.failures.append(f"shard {shard} of the tests ended with {process.returncode}:\n{ends[-1]['failures'][0]}")
         rows = []
         for case in sorted(tests, key=lambda case: (case["classname"], case["name"])):
             name = f"{case['classname']}.{case['name']}"
-            failures = [failure["failure"] for failure in case.get("failures", [])]
+            failures = [without_root(failure["failure"]) for failure in case.get("failures", [])]
             status = "failed" if failures else {"COMPLETED": "passed"}.get(case["result"], case["result"].lower())
             rows.append({"name": name, "status": status, "seconds": float(case["time"].rstrip("s"))} | ({"failures": failures} if failures else {}))
             if status != "passed":
                 self.failures.append("\n".join([f"test {name}: {status}", *failures]))
+        rows += ends
         passed = sum(row["status"] == "passed" for row in rows)
         self.write("tests.json", {"passed": passed, "not_passed": len(rows) - passed, "tests": rows})
         print(f"tests: {passed} passed, {len(rows) - passed} not")
@@ -143,11 +165,13 @@ class Suite:
                 if result["exit_code"] not in (0, 9):
                     self.failures.append(f"bench {problem} {contract}: {result.get('error')}")
                     continue
-                engine, best = result["engine"], result["references"][0]
-                print(
-                    f"bench {problem} {contract}: {engine['name']} {engine['spaced_ms']:.3f} ms, best reference "
-                    f"{best['spaced_ms']:.3f} ms ({best['layout']}, {best['name']}), reach {result['floor']['reach_ms']:.3f} ms"
-                )
+                result["doubts"] = doubts_of(result)
+                self.failures += [f"bench {problem} {contract}: {doubt}" for doubt in result["doubts"]]
+                line = f"bench {problem} {contract}: {result['engine']['name']} {result['engine']['spaced_ms']:.3f} ms"
+                if result["references"]:
+                    best = result["references"][0]
+                    line += f", best reference {best['spaced_ms']:.3f} ms ({best['layout']}, {best['name']})"
+                print("; ".join([f"{line}, reach {result['floor']['reach_ms']:.3f} ms", *result["doubts"]]))
         self.write("bench.json", {"benches": benches})
 
 

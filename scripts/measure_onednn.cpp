@@ -1,8 +1,9 @@
-// Times one oneDNN build, any of 2.x or 3.x: prints one JSON object. Compiled by measure_onednn.py once per build.
+// Times one oneDNN build, any of 2.x or 3.x: prints one JSON object. Compiled by measure_onednn.py once per build and
+// run on one core. Times are the processor's, so that other load on the machine does not count.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <vector>
@@ -17,9 +18,7 @@ struct Layer {
   tag plain, plain_weight;
 };
 
-double now_ms() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now_ms() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 dnnl::convolution_forward::primitive_desc describe(const dnnl::engine& engine, const Layer& layer, tag tensors) {
   const auto kind = dnnl::prop_kind::forward_inference;
@@ -39,10 +38,10 @@ dnnl::convolution_forward::primitive_desc describe(const dnnl::engine& engine, c
 
 struct Time {
   std::string implementation;
-  double first_ms, median_ms;
+  double first_ms, least_ms;
 };
 
-// The median of several calls, contiguous tensors in and out; whatever `tensors` says happens in between.
+// The fastest of several calls, contiguous tensors in and out; whatever `tensors` says happens in between.
 Time measure(const Layer& layer, tag tensors) {
   const double start = now_ms();
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -81,15 +80,14 @@ Time measure(const Layer& layer, tag tensors) {
   call();
   const double first_ms = now_ms() - start - filled_ms;
   std::vector<double> times;
-  const double enough = now_ms() + 3000;
-  while (times.size() < 5 || (now_ms() < enough && times.size() < 100)) times.push_back(call());
-  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-  return {description.impl_info_str(), first_ms, times[times.size() / 2]};
+  const double enough = now_ms() + 2000;
+  while (times.size() < 3 || (now_ms() < enough && times.size() < 100)) times.push_back(call());
+  return {description.impl_info_str(), first_ms, *std::min_element(times.begin(), times.end())};
 }
 
 void print(const char* name, const Time& time) {
-  std::printf(", \"%s\": {\"implementation\": \"%s\", \"median_ms\": %.3f}", name, time.implementation.c_str(),
-              time.median_ms);
+  std::printf(", \"%s\": {\"implementation\": \"%s\", \"least_ms\": %.3f}", name, time.implementation.c_str(),
+              time.least_ms);
 }
 
 }  // namespace

@@ -5,18 +5,19 @@
 #   setup.sh --tests      also what scripts/test.sh needs, and builds the tests
 #
 # Made for Debian 12, as root or with sudo; elsewhere the missing packages are named and left to you. Touches the network
-# only if something is missing.
+# only if something is missing. A build folder that builds the tests goes on doing so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(build-essential cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev python3 python3-venv)
 test_packages=(libgtest-dev clang clang-format libclang-rt-14-dev python3-numpy)
 
-tests=OFF
+tests=()
+[[ -e build/release/CMakeCache.txt ]] || tests=(-DTAPCONV_TESTS=OFF)
 case "${1:-}" in
   "") ;;
   --tests)
-    tests=ON
+    tests=(-DTAPCONV_TESTS=ON)
     packages+=("${test_packages[@]}")
     ;;
   *)
@@ -66,6 +67,7 @@ else
   echo "setup: this system has no apt-get; if the build fails, install the counterparts of: ${packages[*]}" >&2
 fi
 install_onednn
-quietly cmake --preset release -DTAPCONV_TESTS=$tests
+quietly cmake --preset release "${tests[@]}"
+echo "setup: building build/release; from nothing that takes some minutes"
 quietly cmake --build --preset release -- --quiet
 echo "setup: build/release is up to date"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,6 +70,9 @@ struct PlanReport {
 /// Plans without computing. Throws Error.
 [[nodiscard]] PlanReport plan(const Problem& problem, const Device& device);
 
+/// Told how far a long operation is (0 to 1) and what it is doing. May be empty.
+using Progress = std::function<void(double fraction, std::string_view doing)>;
+
 /// Which tensors to compute on: given, or drawn from a seed (input uniform in [0, 1), weight and bias uniform in
 /// +-1/sqrt(fan-in), as PyTorch initialises a layer; the same values on every device).
 struct TensorSource {
@@ -87,6 +91,7 @@ struct RunReport {
 };
 
 /// Computes a convolution. Throws Error; the message names a tensor whose shape does not fit the problem.
-[[nodiscard]] RunReport run(const Problem& problem, const Device& device, const TensorSource& tensors);
+[[nodiscard]] RunReport run(const Problem& problem, const Device& device, const TensorSource& tensors,
+                            const Progress& progress = {});
 
 }  // namespace tapconv

@@ -9,8 +9,8 @@ namespace tapconv {
 /// rounds them. K is the number of products that are not zero, S the sum of |x*w| plus |bias|.
 enum class Contract {
   ieee,  ///< binary32 fused multiply-add only: |y - y64| <= (K+1) 2^-24 S + K 2^-149
-  fp32,  ///< binary32 accuracy by any means:   |y - y64| <= (K+9) 2^-24 S
-  tf32,  ///< operands rounded to TF32:         |y - y64| <= (K+1) 2^-23 S
+  fp32,  ///< binary32 accuracy by any means:   |y - y64| <= (K+9) 2^-24 S + K 2^-149
+  tf32,  ///< operands rounded to TF32:         |y - y64| <= (K+1) 2^-23 S + K 2^-149
 };
 
 /// How a rounding to nearest breaks ties.

@@ -1,19 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tapconv/engine.hpp"
 
 namespace tapconv {
-
-/// Told how far a long operation is (0 to 1) and what it is doing. May be empty.
-using Progress = std::function<void(double fraction, std::string_view doing)>;
 
 /// What to check, and against what.
 struct CheckRequest {
@@ -37,7 +32,9 @@ struct CheckCase {
   double worst_actual = 0, worst_expected = 0;
   double max_error = 0, rms_error = 0;
   double sequential_rms_error = 0;  ///< of a chain of binary32 FMAs over the same operands
-  bool accurate = true;             ///< the RMS error is at most twice the chain's, or 2^-23 of the outputs' RMS
+  /// Whether the RMS error is at most twice the chain's, or 2^-23 of the outputs' RMS. Asked only of dense tensors,
+  /// binary32 contracts, and 64 outputs or more; else true.
+  bool accurate = true;
 };
 
 /// The reference beside the result, on the first case's tensors.
@@ -76,9 +73,9 @@ struct BenchRequest {
   Device device;
   std::string against;  ///< "cudnn" (on cuda), "onednn" (on cpu), or empty: the engine alone
   std::uint64_t seed = 0;
-  int max_rounds = 15;       ///< each times every contender once, in random order
-  double idle_ms = 40;       ///< before every timed call
-  double sustained_s = 0.5;  ///< of back-to-back calls; 0: not measured
+  int rounds = 15;           ///< 1 to 1000; each times every contender once, in random order
+  double idle_ms = 40;       ///< before every timed call; 0 to 10000
+  double sustained_s = 0.5;  ///< of back-to-back calls, 0 to 60; 0: not measured
   Progress progress;
 };
 
@@ -105,11 +102,16 @@ struct BenchReport {
   std::vector<BenchEntry> references;  ///< best first
   std::int64_t considered = 0;         ///< reference configurations that ran once
   std::int64_t refused = 0;            ///< that were offered and could not run
-  int rounds = 0;
-  int dropped_rounds = 0;  ///< for thermal or hardware slowdown
-  /// Reference time / engine time over rounds: median and its 95 % interval. Above 1: the engine is faster.
-  double ratio = 0, ratio_low = 0, ratio_high = 0;
-  bool converged = false;  ///< the interval is within 2 % of the median
+  int rounds = 0;                      ///< that count
+  int dropped_rounds = 0;              ///< for thermal or hardware slowdown
+  bool as_declared = true;             ///< the engine's fingerprint fits the contract
+  /// Time of the best reference whose outputs are right / engine time, over rounds: median and its 95 % interval.
+  /// Above 1: the engine is faster.
+  struct Ratio {
+    double median = 0, low = 0, high = 0;
+    bool converged = false;  ///< six rounds or more, and the interval is within 2 % of the median
+  };
+  std::optional<Ratio> ratio;  ///< absent without a reference
   std::optional<TimeFloor> floor;
   std::map<std::string, double> clocks;  ///< medians over timed calls: "sm_mhz", "power_w", ...; empty if unknown
   bool power_capped = false;

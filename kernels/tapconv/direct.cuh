@@ -46,12 +46,16 @@ struct Direct {
   static constexpr long long positions = shape.batch * shape.grid();
   static constexpr long long channel_blocks = (shape.out_channels + tile.channels - 1) / tile.channels;
 
+  static constexpr long long position_blocks =
+      (positions + (long long)tile.threads * tile.pixels - 1) / ((long long)tile.threads * tile.pixels);
+  static constexpr long long blocks = position_blocks * shape.groups * channel_blocks;
+
   // Wide enough for a coordinate of one axis, inside or outside the input.
   static constexpr bool narrow_axis(const shared::Axis& axis) {
     constexpr long long limit = 1ll << 30;
     const long long reach = axis.first_offset + axis.offset_step * (axis.taps - 1);
-    return axis.input < limit && axis.in_step * axis.grid < limit && axis.first_offset > -limit && reach < limit &&
-           reach > -limit;
+    return axis.input < limit && axis.in_step * (axis.grid - 1) < limit && axis.first_offset > -limit &&
+           reach < limit && reach > -limit;
   }
   static constexpr bool narrow =
       narrow_axis(shape.axis[0]) && narrow_axis(shape.axis[1]) && narrow_axis(shape.axis[2]) && taps < (1ll << 30);
@@ -137,7 +141,8 @@ struct Direct {
     __shared__ __align__(16) float weights[tile.pairs * tile.channels];
 
     // Blocks that read the same inputs are neighbours in the grid, so that they meet in the L2.
-    const long long block = blockIdx.x;
+    const long long block = (long long)blockIdx.y * gridDim.x + blockIdx.x;
+    if (block >= blocks) return;
     const long long first_channel = block % channel_blocks * tile.channels;
     const long long group = block / channel_blocks % shape.groups;
     const long long first_position = block / channel_blocks / shape.groups * (tile.threads * tile.pixels) + threadIdx.x;

@@ -26,6 +26,11 @@ struct Oracle {
     return position >= 0 && position < shape.axis[axis].input;
   }
 
+  static void add_magnitude(double& sum, double term) {
+    const double magnitude = term < 0 ? -term : term;
+    if (magnitude < 1e300) sum += magnitude;  // neither infinite nor NaN
+  }
+
   static shared::OracleOutput evaluate(const shared::Tensors& tensors, long long output, shared::Rounding rounding) {
     const long long q2 = output % shape.axis[2].output, rows = output / shape.axis[2].output;
     const long long q1 = rows % shape.axis[1].output, planes = rows / shape.axis[1].output;
@@ -49,7 +54,7 @@ struct Oracle {
             const float k = shared::round_operand(*weight, rounding);
             const double product = double(x) * double(k);
             out.value += product;
-            out.magnitude += product < 0 ? -product : product;
+            add_magnitude(out.magnitude, product);
             out.products += product != 0;
             out.sequential = __fmaf_rn(x, k, out.sequential);
           }
@@ -59,7 +64,7 @@ struct Oracle {
     if (shape.bias) {
       const float bias = tensors.bias[channel];
       out.value += bias;
-      out.magnitude += bias < 0 ? -bias : bias;
+      add_magnitude(out.magnitude, bias);
       out.sequential = __fadd_rn(out.sequential, bias);
     }
     return out;

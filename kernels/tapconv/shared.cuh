@@ -128,7 +128,7 @@ struct FillArguments {
 // One output of the oracle, in fp64 on operands rounded as asked.
 struct OracleOutput {
   double value;        // the exact sum, rounded to fp64 step by step
-  double magnitude;    // S: the sum of |x*w| plus |bias|
+  double magnitude;    // S: the sum of |x*w| plus |bias|, of those that are finite
   long long products;  // K: how many products are not zero
   float sequential;    // the sum as a chain of binary32 fused multiply-adds, channels then taps, bias last
 };

@@ -125,9 +125,12 @@ std::vector<std::unique_ptr<Executable>> cudnn_references(const Problem& problem
       if (problem.rank != 1 && rank1 != CudnnRank1::height_one) continue;
       const CudnnChoice choice{.layout = layout, .rank1 = rank1, .allow_tf32 = problem.contract == Contract::tf32};
       for (const Problem& form : forms) {
-        for (cuda::CudnnPlan& plan : library.plans(form, choice))
+        for (cuda::CudnnPlan& plan : library.plans(form, choice)) {
+          // Asked for a fused bias, cuDNN may fall back to the plans without, which come by themselves.
+          if (form.bias && !plan.adds_bias()) continue;
           all.push_back(
               std::make_unique<CudnnExecutable>(problem, tensors, scratch, choice, library.version(), std::move(plan)));
+        }
       }
     }
   }

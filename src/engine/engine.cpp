@@ -59,12 +59,17 @@ PlanReport plan(const Problem& problem, const Device& device) {
   return report;
 }
 
-RunReport run(const Problem& problem, const Device& device, const TensorSource& tensors) {
+RunReport run(const Problem& problem, const Device& device, const TensorSource& tensors, const Progress& progress) {
+  const auto tell = [&](double fraction, std::string_view doing) {
+    if (progress) progress(fraction, doing);
+  };
+  tell(0, "preparing tensors");
   const std::unique_ptr<Session> session = Session::open(problem, device);
   session->fill(uniform_recipes(problem, tensors.seed));
   upload_given(*session, tensors);
   session->poison();
 
+  tell(0.3, "planning");
   const auto start = std::chrono::steady_clock::now();
   Executable& engine = session->engine();
   engine.prepare();
@@ -75,8 +80,10 @@ RunReport run(const Problem& problem, const Device& device, const TensorSource& 
                    .solver = engine.name(),
                    .plan_ms = milliseconds_since(start),
                    .compute_ms = 0};
+  tell(0.4, "computing");
   report.compute_ms = session->time(engine);
   engine.finish();
+  tell(0.8, "fetching the output");
   report.output.values = session->download();
   return report;
 }

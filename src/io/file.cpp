@@ -37,7 +37,11 @@ int open_for_reading(const fs::path& path) {
 fs::path replaced_file(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) return path;
+  if (!fs::exists(status)) {
+    if (fs::is_symlink(fs::symlink_status(path, error)))
+      fail(ErrorCode::environment, "cannot write {}: it is a link that leads nowhere", path.string());
+    return path;
+  }
   if (!fs::is_regular_file(status)) {
     fail(ErrorCode::environment, "cannot write {}: it exists and is not a regular file", path.string());
   }

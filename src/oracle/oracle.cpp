@@ -47,7 +47,7 @@ OracleOutput evaluate(const TapConvolution& conv, const Operands& operands, cons
           const float k = round_operand(*weight, rounding);
           const double product = static_cast<double>(x) * static_cast<double>(k);
           out.value += product;
-          out.magnitude += std::abs(product);
+          if (std::isfinite(product)) out.magnitude += std::abs(product);
           out.products += product != 0.0;
           out.sequential = std::fma(x, k, out.sequential);
         }
@@ -57,7 +57,7 @@ OracleOutput evaluate(const TapConvolution& conv, const Operands& operands, cons
   if (conv.bias) {
     const float bias = operands.bias[place.channel];
     out.value += bias;
-    out.magnitude += std::abs(bias);
+    if (std::isfinite(bias)) out.magnitude += std::abs(bias);
     out.sequential += bias;
   }
   return out;

@@ -55,9 +55,9 @@ double error_bound(Contract contract, std::int64_t products, double magnitude) n
     case Contract::ieee:
       return (k + 1) * 0x1p-24 * magnitude + k * 0x1p-149;
     case Contract::fp32:
-      return (k + 9) * 0x1p-24 * magnitude;
+      return (k + 9) * 0x1p-24 * magnitude + k * 0x1p-149;
     case Contract::tf32:
-      return (k + 1) * 0x1p-23 * magnitude;
+      return (k + 1) * 0x1p-23 * magnitude + k * 0x1p-149;
   }
   return 0;
 }

@@ -16,7 +16,8 @@ void ErrorStatistics::add_one(std::int64_t output, float actual, const OracleOut
   double ratio = 0;
   if (!std::isfinite(expected.value)) {
     const bool same = std::isnan(expected.value) ? std::isnan(actual) : actual == expected.value;
-    if (!same) ratio = infinity;
+    const bool overflowed = !std::isfinite(actual) && expected.magnitude > std::numeric_limits<float>::max();
+    if (!same && !overflowed) ratio = infinity;
   } else if (!std::isfinite(actual)) {
     if (expected.magnitude <= std::numeric_limits<float>::max()) {
       ++not_finite_;
@@ -47,7 +48,7 @@ void Closeness::add(std::span<const float> actual, std::span<const float> refere
     if (a == b) continue;
     const double difference = std::abs(a - b);
     if (!(difference <= atol + rtol * std::abs(b))) ++failures;
-    if (!(difference <= max_difference)) max_difference = difference;
+    if (difference > max_difference) max_difference = difference;
   }
 }
 

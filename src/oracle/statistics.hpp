@@ -63,7 +63,7 @@ class ErrorStatistics {
 struct Closeness {
   double atol = 1e-4, rtol = 1e-4;
   std::int64_t count = 0, failures = 0;
-  double max_difference = 0;
+  double max_difference = 0;  ///< of numbers; NaNs count as failures alone
 
   void add(std::span<const float> actual, std::span<const float> reference);
 };

@@ -19,6 +19,12 @@ std::int64_t blocks(const TapConvolution& conv, const Tile& tile) {
   return (positions + per_block - 1) / per_block * conv.groups * channel_blocks;
 }
 
+/// Blocks in a row, and in further rows where one cannot hold them; the kernel knows which are beyond the last.
+std::array<std::int64_t, 3> grid(std::int64_t blocks, const cuda::DeviceFacts& device) {
+  const std::int64_t rows = (blocks + device.max_grid[0] - 1) / device.max_grid[0];
+  return {(blocks + rows - 1) / rows, rows, 1};
+}
+
 /// As many outputs a thread as registers allow, since each operand read then serves more of them; fewer while the
 /// device is not full, pixels first: channels share the input, which is the larger operand.
 Tile choose(const TapConvolution& conv, const cuda::DeviceFacts& device) {
@@ -62,7 +68,7 @@ KernelPlan DirectSolver::plan(const TapConvolution& conv, const Problem& problem
   return {
       .source = kernel_source("tapconv_direct", "tapconv/direct.cuh", configuration, fmt::format("{}, 3", tile.threads),
                               "Tensors", "tapconv::Direct<tapconv::Config>::run(arguments);"),
-      .launch = {.grid = {blocks(conv, tile), 1, 1}, .block = {tile.threads, 1, 1}, .dynamic_shared_bytes = 0},
+      .launch = {.grid = grid(blocks(conv, tile), device), .block = {tile.threads, 1, 1}, .dynamic_shared_bytes = 0},
       .configuration = fmt::format("{} threads, {} channels x {} pixels a thread, {} weight pairs staged", tile.threads,
                                    tile.channels, tile.pixels, tile.pairs)};
 }

@@ -16,7 +16,8 @@ namespace {
 
 /// So many reference configurations are measured by the full protocol.
 constexpr std::size_t finalist_count = 5;
-constexpr int min_rounds = 7;
+/// The fewest values that have a 95 % interval of their median.
+constexpr int least_rounds = 6;
 constexpr std::int64_t verified_outputs = 512;
 
 /// One thing that is timed, and what was seen of it.
@@ -123,13 +124,18 @@ class Bench {
     contender.print = fingerprint_output(*session_, request_.seed);
   }
 
-  /// Judges what the timed call left: by the bound of the arithmetic that the contender was found to use.
+  /// Judges what the timed call left: by the contract if the contender was found to compute as it declares (the engine
+  /// always, as it promises no other), else by the bound of the arithmetic that it shows.
   void verify(Contender& contender) {
     contender.executable->finish();
+    const OperandRounding declared = operand_rounding(problem_.contract, problem_.tie_rule);
+    const bool as_declared = &contender == &contenders_.front() || contender.print.consistent_with(declared);
     const bool exact = contender.print.known && contender.print.rounding == OperandRounding::exact;
-    ErrorStatistics statistics(exact ? Contract::fp32 : Contract::tf32);
+    const Contract contract = as_declared ? problem_.contract : exact ? Contract::fp32 : Contract::tf32;
+    ErrorStatistics statistics(contract);
     const auto outputs = sample_outputs(problem_, verified_outputs, random_());
-    statistics.add(outputs, session_->gather(outputs), session_->evaluate(outputs, contender.print.rounding));
+    statistics.add(outputs, session_->gather(outputs),
+                   session_->evaluate(outputs, as_declared ? declared : contender.print.rounding));
     contender.max_bound_ratio = std::max(contender.max_bound_ratio, statistics.worst_ratio());
   }
 
@@ -137,8 +143,9 @@ class Bench {
     for (Contender& contender : contenders_) timed_call(*contender.executable, 0);  // warm-up
     std::vector<std::size_t> order(contenders_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    for (int round = 0; round < request_.max_rounds && !report_.converged; ++round) {
-      tell(0.5 + 0.4 * round / request_.max_rounds, "timing, spaced");
+    // The number of rounds is fixed beforehand: stopping once an interval looks narrow would make it too narrow.
+    for (int round = 0; round < request_.rounds; ++round) {
+      tell(0.5 + 0.4 * round / request_.rounds, "timing, spaced");
       std::shuffle(order.begin(), order.end(), random_);
       std::vector<double> times(contenders_.size());
       bool slowed = false;
@@ -156,28 +163,29 @@ class Bench {
       }
       for (std::size_t i = 0; i < times.size(); ++i) contenders_[i].spaced_ms.push_back(times[i]);
       ++report_.rounds;
-      update_ratio();
     }
     if (report_.rounds == 0)
       fail(ErrorCode::environment, "every round was dropped: the device slows itself down (heat or hardware)");
   }
 
-  /// Against the reference with the least median.
-  void update_ratio() {
-    const auto best = std::min_element(
-        contenders_.begin() + 1, contenders_.end(),
-        [](const Contender& a, const Contender& b) { return median(a.spaced_ms) < median(b.spaced_ms); });
-    std::vector<double> ratios;
-    for (std::size_t i = 0; i < contenders_.front().spaced_ms.size(); ++i) {
-      const double engine = contenders_.front().spaced_ms[i];
-      ratios.push_back(best == contenders_.end() ? engine : best->spaced_ms[i] / engine);
+  /// To the reference with the least median among those whose outputs are right.
+  [[nodiscard]] std::optional<BenchReport::Ratio> ratio() const {
+    const Contender* best = nullptr;
+    for (std::size_t i = 1; i < contenders_.size(); ++i) {
+      const Contender& contender = contenders_[i];
+      if (contender.max_bound_ratio > 1) continue;
+      if (!best || median(contender.spaced_ms) < median(best->spaced_ms)) best = &contender;
     }
+    if (!best) return std::nullopt;
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < best->spaced_ms.size(); ++i)
+      ratios.push_back(best->spaced_ms[i] / contenders_.front().spaced_ms[i]);
     const MedianInterval interval = median_interval(ratios);
-    report_.converged = report_.rounds >= min_rounds && interval.high - interval.low <= 0.04 * interval.median;
-    if (best == contenders_.end()) return;
-    report_.ratio = interval.median;
-    report_.ratio_low = interval.low;
-    report_.ratio_high = interval.high;
+    return BenchReport::Ratio{
+        .median = interval.median,
+        .low = interval.low,
+        .high = interval.high,
+        .converged = report_.rounds >= least_rounds && interval.high - interval.low <= 0.04 * interval.median};
   }
 
   void sustain(Contender& contender) {
@@ -214,6 +222,9 @@ class Bench {
 
   void finish_report() {
     report_.engine = entry(contenders_.front());
+    report_.as_declared =
+        contenders_.front().print.consistent_with(operand_rounding(problem_.contract, problem_.tie_rule));
+    report_.ratio = ratio();
     for (std::size_t i = 1; i < contenders_.size(); ++i) report_.references.push_back(entry(contenders_[i]));
     std::sort(report_.references.begin(), report_.references.end(),
               [](const BenchEntry& a, const BenchEntry& b) { return a.spaced_ms < b.spaced_ms; });
@@ -235,9 +246,14 @@ class Bench {
 
 BenchReport bench(const BenchRequest& request) {
   validate(request.problem);
-  if (request.max_rounds < 1) fail(ErrorCode::usage, "max_rounds = {}; valid: 1 or more", request.max_rounds);
-  if (request.idle_ms < 0 || request.sustained_s < 0)
-    fail(ErrorCode::usage, "idle_ms and sustained_s; valid: 0 or more");
+  const auto expect = [](const char* field, double value, double least, double most) {
+    // Written so that NaN is refused.
+    if (!(value >= least && value <= most))
+      fail(ErrorCode::usage, "{} = {}; valid: {} to {}", field, value, least, most);
+  };
+  expect("rounds", request.rounds, 1, 1000);
+  expect("idle_ms", request.idle_ms, 0, 10000);
+  expect("sustained_s", request.sustained_s, 0, 60);
   return Bench(request).run();
 }
 

@@ -10,6 +10,9 @@ namespace {
 /// Two tie rules differ in a few operands only; distances closer than this are noise.
 constexpr double clear_margin = 1.02;
 
+/// How far, in RMS errors of honest summation, chance can put a hypothesis beyond the best one.
+constexpr double noise_share = 2;
+
 Hypothesis test(OperandRounding rounding, std::span<const float> result, std::span<const double> exact,
                 std::span<const double> rounded) {
   double rr = 0, rd = 0, dd = 0, distance = 0;
@@ -35,7 +38,7 @@ Hypothesis test(OperandRounding rounding, std::span<const float> result, std::sp
 
 bool Fingerprint::consistent_with(OperandRounding candidate) const {
   const auto distance = [&](OperandRounding r) { return hypotheses[static_cast<std::size_t>(r)].rms_distance; };
-  return distance(candidate) <= clear_margin * distance(rounding);
+  return distance(candidate) <= clear_margin * distance(rounding) + noise_share * noise_rms;
 }
 
 std::string Fingerprint::name() const {
@@ -45,10 +48,11 @@ std::string Fingerprint::name() const {
   return std::string(tapconv::name(rounding));
 }
 
-Fingerprint fingerprint(std::span<const float> result, std::span<const std::vector<double>> sums) {
+Fingerprint fingerprint(std::span<const float> result, std::span<const std::vector<double>> sums, double noise_rms) {
   // A residual explained to 90 % leaves room for accumulation in short precision, and for no other rounding.
   constexpr double enough = 0.9;
   Fingerprint print;
+  print.noise_rms = noise_rms;
   for (std::size_t i = 0; i < std::size(all_operand_roundings); ++i)
     print.hypotheses.push_back(test(all_operand_roundings[i], result, sums[0], sums[i]));
 

@@ -23,6 +23,7 @@ struct Fingerprint {
   OperandRounding rounding = OperandRounding::exact;  ///< the one that does, if known
   bool tie_rule_known = true;                         ///< false: rna and rn explain it equally well
   std::vector<Hypothesis> hypotheses;                 ///< all that were tried
+  double noise_rms = 0;                               ///< distances that differ by little more are equal
   /// Whether `rounding` explains the result as well as the best hypothesis does: operands that need no rounding, or no
   /// tie, leave several.
   [[nodiscard]] bool consistent_with(OperandRounding rounding) const;
@@ -31,7 +32,9 @@ struct Fingerprint {
 };
 
 /// Names the arithmetic of `result`. `sums[r]` holds, for the r-th of all_operand_roundings, the exact sums over
-/// operands rounded so, of the same outputs as `result`. Outputs where anything is not finite are passed over.
-[[nodiscard]] Fingerprint fingerprint(std::span<const float> result, std::span<const std::vector<double>> sums);
+/// operands rounded so, of the same outputs as `result`. `noise_rms` is the RMS error of honest summation in binary32
+/// there. Outputs where anything is not finite are passed over.
+[[nodiscard]] Fingerprint fingerprint(std::span<const float> result, std::span<const std::vector<double>> sums,
+                                      double noise_rms);
 
 }  // namespace tapconv

@@ -22,12 +22,17 @@ void execute(Session& session, Executable& executable) {
 Fingerprint fingerprint_output(Session& session, std::uint64_t seed) {
   const std::int64_t count = std::min<std::int64_t>(4096, default_samples(session.problem(), {}));
   const std::vector<std::int64_t> outputs = sample_outputs(session.problem(), count, seed);
+  const OperandRounding declared = operand_rounding(session.problem().contract, session.problem().tie_rule);
+  RootMeanSquare noise;
   std::vector<std::vector<double>> sums;
   for (const OperandRounding rounding : all_operand_roundings) {
     std::vector<double>& values = sums.emplace_back();
-    for (const OracleOutput& output : session.evaluate(outputs, rounding)) values.push_back(output.value);
+    for (const OracleOutput& output : session.evaluate(outputs, rounding)) {
+      values.push_back(output.value);
+      if (rounding == declared) noise.add(output.sequential - output.value);
+    }
   }
-  return fingerprint(session.gather(outputs), sums);
+  return fingerprint(session.gather(outputs), sums, noise.value());
 }
 
 std::vector<std::int64_t> output_place(const Problem& problem, std::int64_t output) {

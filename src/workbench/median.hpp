@@ -13,6 +13,7 @@ struct MedianInterval {
 /// The median of `values`; 0 of none.
 [[nodiscard]] double median(std::vector<double> values);
 
+/// Of at most 1000 values.
 [[nodiscard]] MedianInterval median_interval(std::vector<double> values);
 
 }  // namespace tapconv

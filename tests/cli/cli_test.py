@@ -55,6 +55,12 @@ class CommandLine(unittest.TestCase):
         done = tapconv("plan", "kb99", "--json")
         self.assertEqual(2, done.returncode)
         self.assertEqual(2, json.loads(done.stdout)["error"]["exit_code"])
+        for arguments in (["plan", "--json"], ["plan", "kb56", "--nope", "--json"]):
+            self.assertEqual(2, json.loads(tapconv(*arguments).stdout)["error"]["exit_code"])
+        command = [TAPCONV, "run", "Conv1d(1, 1, 1) @ 1x1x1", "--json", "--input", b"\xff.npy"]
+        done = subprocess.run(command, capture_output=True, check=False)
+        self.assertEqual(10, done.returncode)
+        self.assertEqual(10, json.loads(done.stdout)["error"]["exit_code"])
 
     def test_usage(self) -> None:
         self.assertEqual(0, tapconv("--help").returncode)
@@ -66,7 +72,54 @@ class CommandLine(unittest.TestCase):
             done = tapconv("check", "Conv1d(1, 1, 1) @ 1x1x4", "--device", "cpu", *arguments)
             self.assertEqual(2, done.returncode, (arguments, done.stderr))
         self.assertEqual(2, tapconv("plan", "kb56", "--device", "tpu").returncode)
-        self.assertEqual(2, tapconv("plan", "kb56", "--batch", "-1").returncode)
+        for batch in ("-1", "0", "010x", "99999999999999999999", ""):
+            self.assertEqual(2, tapconv("plan", "kb56", "--batch", batch).returncode, batch)
+        self.assertEqual(2, tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--seed", "-1").returncode)
+        self.assertEqual(2, tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--input", "").returncode)
+        self.assertEqual(2, tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--out", "").returncode)
+
+    def test_bench_options(self) -> None:
+        for arguments in (["--rounds", "0"], ["--rounds", "1001"], ["--idle-ms", "nan"], ["--idle-ms", "inf"], ["--sustained-s", "-1"]):
+            done = tapconv("bench", "Conv1d(1, 1, 1) @ 1x1x4", "--device", "cpu", *arguments)
+            self.assertEqual(2, done.returncode, (arguments, done.stderr))
+        done = tapconv("bench", "Conv1d(1, 1, 1, math=tf32) @ 1x1x1", "--device", "cpu", "--rounds", "1", "--idle-ms", "0", "--seed", "13", "--json")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIsNone(json.loads(done.stdout)["ratio"])
+
+    def test_a_result_that_nobody_gets_is_no_success(self) -> None:
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([TAPCONV, "plan", "kb56", "--device", "cpu"], stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(10, done.returncode)
+
+    def test_a_link_that_leads_nowhere_is_kept(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            link = Path(name) / "y.npy"
+            link.symlink_to("nowhere")
+            self.assertEqual(10, tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--device", "cpu", "--out", str(link)).returncode)
+            self.assertTrue(link.is_symlink())
+
+    def test_special_values_in_files(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+
+            def check(math: str, x: list[float], w: list[float]) -> int:
+                write_npy(folder / "x.npy", (1, len(x), 1), x)
+                write_npy(folder / "w.npy", (1, len(w), 1), w)
+                problem = f"Conv1d({len(x)}, 1, 1, bias=False, math={math}) @ 1x{len(x)}x1"
+                return tapconv(
+                    "check", problem, "--device", "cpu", "--input", f"{folder}/x.npy", "--weight", f"{folder}/w.npy", "--against", "onednn"
+                ).returncode
+
+            nan, infinity = float("nan"), float("inf")
+            for math in ("ieee", "fp32", "tf32"):
+                self.assertEqual(0, check(math, [1e-30], [1e-15]), "a product that underflows")
+                self.assertEqual(0, check(math, [3e38, 3e38, infinity], [-1, -1, 1]), "a sum that overflows on its way")
+                self.assertEqual(0, check(math, [nan, 1], [1, 1]))
+                self.assertEqual(0, check(math, [infinity], [1]))
+            self.assertEqual(0, check("fp32", [1 + 2.0**-12], [1]), "an error of exactly zero")
+            (folder / "x.npy").write_bytes((folder / "x.npy").read_bytes()[:-4] + b"\xff" * 4)
+            done = tapconv("check", "Conv1d(1, 1, 1, bias=False) @ 1x1x1", "--device", "cpu", "--input", f"{folder}/x.npy")
+            self.assertEqual(0, done.returncode, done.stdout)
 
     def test_a_device_that_is_not_there(self) -> None:
         done = tapconv("plan", "kb56", "--device", "cuda:77")
@@ -128,6 +181,7 @@ class CommandLine(unittest.TestCase):
         self.assertIn(done.returncode, (0, 9), done.stderr)
         report = json.loads(done.stdout)
         self.assertGreater(report["ratio"], 0)
+        self.assertTrue(report["as_declared"])
         self.assertLessEqual(report["engine"]["max_bound_ratio"], 1)
         self.assertGreater(report["engine"]["sustained_ms"], 0)
         self.assertEqual("fp32", report["engine"]["arithmetic"])

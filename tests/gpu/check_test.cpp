@@ -48,7 +48,7 @@ TEST_F(Check, BenchMeasuresVerifiesAndOrders) {
   request.problem = parse_problem("Conv2d(64, 64, 3, padding=1, math=tf32) @ 4x64x56x56");
   request.device = {.kind = Device::Kind::cuda, .index = 0};
   request.against = "cudnn";
-  request.max_rounds = 7;
+  request.rounds = 7;
   request.idle_ms = 5;
   request.sustained_s = 0.05;
   const BenchReport report = bench(request);
@@ -61,8 +61,10 @@ TEST_F(Check, BenchMeasuresVerifiesAndOrders) {
     EXPECT_GE(entry.spaced_ms, report.references.front().spaced_ms);
     EXPECT_FALSE(entry.implausible);
   }
-  EXPECT_LE(report.ratio_low, report.ratio);
-  EXPECT_LE(report.ratio, report.ratio_high);
+  EXPECT_TRUE(report.as_declared);
+  ASSERT_TRUE(report.ratio.has_value());
+  EXPECT_LE(report.ratio->low, report.ratio->median);
+  EXPECT_LE(report.ratio->median, report.ratio->high);
 }
 
 }  // namespace

@@ -31,9 +31,10 @@ TEST(CpuFuzz, TwoHundredRandomProblemsKeepTheirContracts) {
 }
 
 TEST(CpuFuzz, CheckRaisesNoFalseAlarm) {
-  for (unsigned seed = 500; seed < 560; ++seed) {
+  // Every second one is tiny, where chance could decide.
+  for (unsigned seed = 500; seed < 700; ++seed) {
     CheckRequest request;
-    request.problem = testing::random_problem(seed, 2e5);
+    request.problem = testing::random_problem(seed, seed % 2 ? 2e5 : 2e3);
     request.device = {.kind = Device::Kind::cpu, .index = 0};
     request.tensors.seed = seed;
     const CheckReport report = check(request);

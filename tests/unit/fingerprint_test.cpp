@@ -5,7 +5,7 @@
 #include <iterator>
 #include <random>
 
-#include "oracle/oracle.hpp"
+#include "oracle/statistics.hpp"
 
 namespace tapconv {
 namespace {
@@ -40,14 +40,17 @@ Fingerprint of(const Problem& problem, const Data& data, OperandRounding arithme
   const std::vector<std::int64_t> outputs = sample_outputs(problem, 512, 1);
   std::vector<std::vector<double>> exact_sums;
   std::vector<float> result;
+  RootMeanSquare noise;
   for (const OperandRounding rounding : all_operand_roundings) {
     std::vector<double>& values = exact_sums.emplace_back();
     for (const OracleOutput& output : oracle(problem, {data.x, data.w, {}}, outputs, rounding)) {
       values.push_back(output.value);
-      if (rounding == arithmetic) result.push_back(output.sequential);
+      if (rounding != arithmetic) continue;
+      result.push_back(output.sequential);
+      noise.add(output.sequential - output.value);
     }
   }
-  return fingerprint(result, exact_sums);
+  return fingerprint(result, exact_sums, noise.value());
 }
 
 TEST(Fingerprint, NamesEveryArithmeticFromTies) {
@@ -103,7 +106,7 @@ TEST(Fingerprint, DoesNotKnowNoise) {
   std::normal_distribution<double> noise(0, 1e-3);
   std::vector<float> result;
   for (const double value : exact_sums[0]) result.push_back(static_cast<float>(value * (1 + noise(random))));
-  EXPECT_EQ("unknown", fingerprint(result, exact_sums).name());
+  EXPECT_EQ("unknown", fingerprint(result, exact_sums, 0).name());
 }
 
 }  // namespace

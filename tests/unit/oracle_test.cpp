@@ -99,6 +99,15 @@ TEST(Oracle, NonFiniteWeightsMeetPaddingAsZeros) {
   EXPECT_EQ(INFINITY, out[3].value) << "the finite tap lies on padding";
 }
 
+TEST(Oracle, MagnitudeIsThatOfTheFiniteProducts) {
+  const std::vector<float> x{3, INFINITY, NAN}, w{2, 1}, b{-1};
+  const auto out = oracle(padded(), {x, w, b}, std::vector<std::int64_t>{1, 2}, OperandRounding::exact);
+  EXPECT_EQ(INFINITY, out[0].value);
+  EXPECT_EQ(7, out[0].magnitude);
+  EXPECT_TRUE(std::isnan(out[1].value));
+  EXPECT_EQ(1, out[1].magnitude);
+}
+
 TEST(Oracle, RoundsOperandsButNotTheBias) {
   const float tie = 1 + 0x1p-11f;  // between 1 and 1 + 2^-10
   const std::vector<float> x{tie, 0, 0}, w{1, 0}, b{0x1p-20f};

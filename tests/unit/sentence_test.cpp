@@ -75,8 +75,26 @@ TEST(Sentence, OfWrongResults) {
   EXPECT_EQ("Wrong: 100 % of the outputs examined on uniform tensors were never written.", sentence(report));
   report.cases[0].unwritten = report.cases[0].violations = 0;
   report.arithmetic = "bf16";
-  EXPECT_NE(sentence(report).find("it shows bf16 operands where the contract says true fp32"), std::string::npos)
-      << sentence(report);
+  EXPECT_EQ(
+      "Wrong: every output examined is within the fp32 bound, but it shows bf16 operands where the contract says true "
+      "fp32.",
+      sentence(report));
+  report.arithmetic = "fp32";
+  report.cases[0].accurate = false;
+  report.cases[0].rms_error = 3e-6;
+  report.cases[0].sequential_rms_error = 1e-6;
+  EXPECT_EQ(
+      "Wrong: every output examined is within the fp32 bound, but the RMS error on uniform tensors, 3e-06, is more "
+      "than twice that of a "
+      "chain of fused multiply-adds, 1e-06.",
+      sentence(report));
+}
+
+TEST(Sentence, OfAnExactResult) {
+  CheckReport report = right();
+  report.reference = tf32_reference();
+  report.reference->own_rms_error = 0;
+  EXPECT_NE(sentence(report).find("0.0001, this result's 0; math=tf32"), std::string::npos) << sentence(report);
 }
 
 }  // namespace

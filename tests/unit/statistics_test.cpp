@@ -36,7 +36,7 @@ TEST(ErrorStatistics, DemandsEqualityOfAnEmptySum) {
 
 TEST(ErrorStatistics, NonFiniteOutputsMustAgree) {
   const auto with_value = [](double value) {
-    return OracleOutput{.value = value, .magnitude = infinity, .products = 1, .sequential = 0};
+    return OracleOutput{.value = value, .magnitude = 1, .products = 1, .sequential = 0};
   };
   EXPECT_EQ(0, judge(nan, with_value(nan)).violations());
   EXPECT_EQ(1, judge(0, with_value(nan)).violations());
@@ -50,6 +50,14 @@ TEST(ErrorStatistics, NonFiniteOutputsMustAgree) {
   // 2^127 * 2 - 2^127: the sum is finite, but the first partial sum is not.
   const OracleOutput overflowing{.value = 0x1p127, .magnitude = 0x1.8p128, .products = 2, .sequential = infinity};
   EXPECT_EQ(0, judge(infinity, overflowing).violations());
+}
+
+TEST(ErrorStatistics, AnInfinityMayBecomeNanOnceASumOverflows) {
+  // -3e38 - 3e38 + infinity: the chain overflows to -infinity first.
+  const OracleOutput expected{.value = infinity, .magnitude = 6e38, .products = 3, .sequential = nan};
+  EXPECT_EQ(0, judge(nan, expected).violations());
+  EXPECT_EQ(0, judge(infinity, expected).violations());
+  EXPECT_EQ(1, judge(1, expected).violations());
 }
 
 TEST(ErrorStatistics, RootMeanSquares) {
@@ -68,6 +76,7 @@ TEST(Closeness, FollowsTheCustomaryFormula) {
                 std::vector<float>{1.0f, 1.0f, 1.0f, infinity, nan, nan});
   EXPECT_EQ(6, closeness.count);
   EXPECT_EQ(3, closeness.failures);  // 3e-4 > 2e-4, and the two NaNs
+  EXPECT_NEAR(3e-4, closeness.max_difference, 1e-7);
 }
 
 }  // namespace

@@ -1,12 +1,9 @@
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "commands.hpp"
 #include "json.hpp"
 #include "options.hpp"
 #include "progress_bar.hpp"
-#include "tapconv/error.hpp"
 
 namespace tapconv::cli {
 namespace {
@@ -24,11 +21,7 @@ void print_text(const CheckReport& report) {
 std::optional<std::int64_t> parse_samples(const std::string& text) {
   if (text.empty()) return std::nullopt;
   if (text == "all") return 0;
-  std::int64_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc{} || end != text.data() + text.size() || count < 1)
-    throw Error(ErrorCode::usage, fmt::format("samples = {}; valid: a positive number, or 'all'", text));
-  return count;
+  return parse_number("samples", text, 1);
 }
 
 }  // namespace
@@ -47,7 +40,9 @@ void add_check(CLI::App& app, int& exit_code) {
   options->tensors.add(*command);
   command->add_option("--against", options->against,
                       "Compare with a library's default too: cudnn (on cuda) or onednn (on cpu)");
-  command->add_option("--samples", options->samples, "Outputs to examine, or 'all' (default: about a second's worth)");
+  command->add_option("--samples", options->samples,
+                      "About how many outputs to examine (corners and borders come on top), or 'all' (default: about a "
+                      "second's worth)");
   command->callback([options, &exit_code] {
     CheckRequest request;
     request.problem = options->problem.problem();

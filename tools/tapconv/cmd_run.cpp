@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "json.hpp"
 #include "options.hpp"
+#include "progress_bar.hpp"
 
 namespace tapconv::cli {
 
@@ -19,11 +20,19 @@ void add_run(CLI::App& app, int& exit_code) {
   options->problem.add(*command);
   options->device.add(*command);
   options->tensors.add(*command);
-  command->add_option("--out", options->output, "Where to write the output, a .npy file (default: nowhere)");
+  command->add_option("--out", options->output, "Where to write the output, a .npy file (default: nowhere)")
+      ->check(expect_value);
   command->callback([options, &exit_code] {
     const Problem problem = options->problem.problem();
-    const RunReport report = run(problem, options->device.chosen(), options->tensors.source());
-    if (!options->output.empty()) write_npy(options->output, report.output.shape, report.output.values);
+    RunReport report;
+    {
+      ProgressBar bar;
+      const Progress progress = bar.callback();
+      progress(0, "reading tensors");
+      report = run(problem, options->device.chosen(), options->tensors.source(), progress);
+      progress(0.9, "writing the output");
+      if (!options->output.empty()) write_npy(options->output, report.output.shape, report.output.values);
+    }
     if (options->device.json) {
       print(to_json(report, problem));
     } else {

@@ -7,8 +7,8 @@
 namespace tapconv::cli {
 namespace {
 
-/// JSON has no infinities.
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
+/// JSON has neither infinities nor NaN: null.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json floor_json(const TimeFloor& floor) {
   return {{"device_name", floor.device_name},
@@ -120,13 +120,20 @@ Json to_json(const BenchReport& report) {
             {"refused", report.refused},
             {"rounds", report.rounds},
             {"dropped_rounds", report.dropped_rounds},
-            {"ratio", report.ratio},
-            {"ratio_low", report.ratio_low},
-            {"ratio_high", report.ratio_high},
-            {"converged", report.converged},
+            {"as_declared", report.as_declared},
+            {"ratio", nullptr},
+            {"ratio_low", nullptr},
+            {"ratio_high", nullptr},
+            {"converged", nullptr},
             {"power_capped", report.power_capped},
             {"clocks", report.clocks}};
   for (const BenchEntry& entry : report.references) json["references"].push_back(entry_json(entry));
+  if (report.ratio) {
+    json["ratio"] = report.ratio->median;
+    json["ratio_low"] = report.ratio->low;
+    json["ratio_high"] = report.ratio->high;
+    json["converged"] = report.ratio->converged;
+  }
   if (report.floor) json["floor"] = floor_json(*report.floor);
   return json;
 }
@@ -139,6 +146,9 @@ Json to_json(const SpecsReport& report) {
           {"versions", report.versions}};
 }
 
-void print(const Json& json) { fmt::print("{}\n", json.dump(2)); }
+void print(const Json& json) {
+  // A file name may hold any bytes; JSON holds Unicode alone.
+  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+}
 
 }  // namespace tapconv::cli

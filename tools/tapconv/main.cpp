@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <new>
 #include <string_view>
 
@@ -55,13 +57,19 @@ int main(int argc, char** argv) {
   add_bench(app, exit_code);
   add_specs(app, exit_code);
 
+  // Beyond a file size limit writing fails, with a message, instead of ending the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   const bool json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
   try {
     app.parse(argc, argv);
+    // A result that did not reach its reader is no success.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout))
+      return report_failure(exit_environment, "standard output cannot be written", false);
     return exit_code;
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? exit_pass : exit_usage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // help or version
+    return report_failure(exit_usage, fmt::format("{} (see tapconv --help; put a problem in quotes)", error.what()),
+                          json);
   } catch (const Error& error) {
     return report_failure(exit_code_of(error.code()), error.what(), json);
   } catch (const std::bad_alloc&) {

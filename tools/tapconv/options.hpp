@@ -8,6 +8,12 @@
 
 namespace tapconv::cli {
 
+/// A whole number from `least` on, in decimal. Throws Error{usage} naming the field.
+[[nodiscard]] std::int64_t parse_number(const char* field, const std::string& text, std::int64_t least);
+
+/// Refuses an empty value, which an unset variable of the shell leaves behind.
+[[nodiscard]] std::string expect_value(const std::string& text);
+
 /// Options that several subcommands share.
 struct DeviceOptions {
   std::string device;  ///< empty: the first CUDA device, or the CPU
@@ -19,7 +25,7 @@ struct DeviceOptions {
 
 struct ProblemOptions {
   std::string text;
-  std::int64_t batch = 0;  ///< 0: as spelled
+  std::string batch;  ///< empty: as spelled
 
   void add(CLI::App& command);
   [[nodiscard]] Problem problem() const;
@@ -27,7 +33,7 @@ struct ProblemOptions {
 
 struct TensorOptions {
   std::string input, weight, bias;  ///< .npy files; empty: drawn from the seed
-  std::uint64_t seed = 0;
+  std::string seed = "0";
 
   void add(CLI::App& command);
   [[nodiscard]] TensorSource source() const;

@@ -1,13 +1,16 @@
 #pragma once
 
-#include <chrono>
-#include <string_view>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
 
-#include "tapconv/workbench.hpp"
+#include "tapconv/engine.hpp"
 
 namespace tapconv::cli {
 
-/// A bar on the terminal's error stream, shown from the first second on and wiped at the end. Silent where that stream
+/// A bar on the terminal's error stream, shown from the first second on, with the seconds that have passed, and wiped
+/// at the end. Drawn by a thread of its own, so that it moves while one long step is running. Silent where that stream
 /// is no terminal.
 class ProgressBar {
  public:
@@ -16,14 +19,18 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// Hand this to long operations; it refers to the bar.
+  /// Hand this to a long operation; it refers to the bar.
   [[nodiscard]] Progress callback();
 
  private:
-  void show(double fraction, std::string_view doing);
+  void draw_until_done();
 
-  bool terminal_, visible_ = false;
-  std::chrono::steady_clock::time_point start_, last_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool done_ = false;
+  double fraction_ = 0;
+  std::string doing_;
+  std::jthread drawer_;  // last: it uses the others
 };
 
 }  // namespace tapconv::cli
