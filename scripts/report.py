@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the README's table and docs/times.svg from results/h200/.
+"""Writes the README's tables, docs/times.svg and the table in docs/kernels.md from results/h200/.
 
     python3 scripts/report.py            writes them
     python3 scripts/report.py --check    exits with 1 if they are not what the results say
@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results" / "h200"
 README = ROOT / "README.md"
+KERNELS = ROOT / "docs" / "kernels.md"
 PICTURE = ROOT / "docs" / "times.svg"
 NAMES = {"Conv2d(64, 128, (5, 7)": "kb56", "Conv1d(64, 128, 3, stride=3": "kb76"}
 PROBLEMS = (
@@ -157,6 +158,17 @@ def sentence() -> str:
     return "\n".join([f"    $ tapconv check 'kb56(math=fp32)' --against cudnn{samples}", *(f"    {line}" for line in lines)])
 
 
+def variants() -> str:
+    """The table of bench/direct_variants.py."""
+    rows = load("direct_variants.json")["variants"]
+    problems = list(rows[0]["spaced_ms"])
+    lines = ["| unrolled by | blocks a multiprocessor | " + " | ".join(problems) + " |", "|---" * (2 + len(problems)) + "|"]
+    for row in rows:
+        times = " | ".join(f"{row['spaced_ms'][problem]:.2f}" for problem in problems)
+        lines.append(f"| {row['unroll']} | {row['blocks_per_multiprocessor']} | {times} |")
+    return "\n".join(lines)
+
+
 def with_block(text: str, name: str, content: str) -> str:
     """`text` with what lies between the two marks of a block replaced."""
     begin, end = f"<!-- begin {name}: written by scripts/report.py -->", f"<!-- end {name} -->"
@@ -170,7 +182,11 @@ def main() -> int:
         print(__doc__, file=sys.stderr)
         return 2
     text = with_block(README.read_text(), "sentence", sentence())
-    wanted = {README: with_block(text, "tables", table()), PICTURE: picture()}
+    wanted = {
+        README: with_block(text, "tables", table()),
+        KERNELS: with_block(KERNELS.read_text(), "variants", variants()),
+        PICTURE: picture(),
+    }
     if sys.argv[1:] == ["--check"]:
         stale = [path for path, content in wanted.items() if not path.exists() or path.read_text() != content]
         for path in stale:

@@ -141,8 +141,10 @@ struct Direct {
     __shared__ __align__(16) float weights[tile.pairs * tile.channels];
 
     // Blocks that read the same inputs are neighbours in the grid, so that they meet in the L2.
-    const long long block = (long long)blockIdx.y * gridDim.x + blockIdx.x;
-    if (block >= blocks) return;
+    // One row of blocks, as nearly always, leaves 32-bit numbers to divide.
+    constexpr bool one_row = blocks <= 0x7fffffff;
+    const long long block = one_row ? blockIdx.x : (long long)blockIdx.y * gridDim.x + blockIdx.x;
+    if (!one_row && block >= blocks) return;
     const long long first_channel = block % channel_blocks * tile.channels;
     const long long group = block / channel_blocks % shape.groups;
     const long long first_position = block / channel_blocks / shape.groups * (tile.threads * tile.pixels) + threadIdx.x;

@@ -211,6 +211,20 @@ TEST_F(Direct, MoreThanTwoToTheThirtyOneElements) {
   EXPECT_EQ(0, statistics.violations());
 }
 
+TEST_F(Direct, MoreBlocksThanOneRowOfTheGrid) {
+  const Problem problem =
+      parse_problem("Conv1d(2147483649, 2147483649, 1, groups=2147483649, bias=False) @ 1x2147483649x1");
+  const auto session = open(problem);
+  session->fill(uniform_recipes(problem, 1));
+  execute(*session, session->engine());
+  const auto outputs = sample_outputs(problem, 100000, 1);
+  const auto actual = session->gather(outputs);
+  EXPECT_EQ(0, std::count_if(actual.begin(), actual.end(), Session::unwritten));
+  ErrorStatistics statistics(problem.contract);
+  statistics.add(outputs, actual, session->evaluate(outputs, OperandRounding::exact));
+  EXPECT_EQ(0, statistics.violations());
+}
+
 TEST_F(Direct, MemoryThatIsNotThereIsAnError) {
   try {
     (void)open(parse_problem("Conv1d(1, 1, 1) @ 1000000x1x1000000"));
