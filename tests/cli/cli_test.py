@@ -33,7 +33,7 @@ class CommandLine(unittest.TestCase):
             "Conv2d(64, 128, (5, 7), bias=False, math=tf32) @ 8x64x512x256",
             "  output  8 x 128 x 508 x 250",
             "  work    582.6 GFLOP, 0.7898 GB at least",
-            "  floor   limit 1.09 ms, reach 1.58 ms, bound by TF32, on NVIDIA H200",
+            "  floor   for comparison, on an NVIDIA H200: limit 1.09 ms, reach 1.58 ms, bound by TF32",
         ):
             self.assertIn(line, done.stdout.splitlines())
 
@@ -156,6 +156,9 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(
                 10, tapconv("run", "Conv1d(1, 2, 3) @ 1x1x4", "--device", "cpu", "--input", name + "/none.npy").returncode
             )
+            done = tapconv("run", "Conv1d(1, 2, 3) @ 1x1x4", "--device", "cpu", "--out", name + "/none/y.npy")
+            self.assertEqual(10, done.returncode)
+            self.assertIn("its folder does not exist", done.stderr)
 
     def test_check_proves_every_contract(self) -> None:
         for math in ("ieee", "fp32", "tf32", "tf32, rounding=rn"):
@@ -182,6 +185,7 @@ class CommandLine(unittest.TestCase):
         report = json.loads(done.stdout)
         self.assertGreater(report["ratio"], 0)
         self.assertTrue(report["as_declared"])
+        self.assertEqual(0, report["seed"])
         self.assertLessEqual(report["engine"]["max_bound_ratio"], 1)
         self.assertGreater(report["engine"]["sustained_ms"], 0)
         self.assertEqual("fp32", report["engine"]["arithmetic"])

@@ -76,10 +76,13 @@ void add_bench(CLI::App& app, int& exit_code) {
       request.progress = bar.callback();
       report = bench(request);
     }
-    if (options->device.json)
-      print(to_json(report));
-    else
+    if (options->device.json) {
+      Json json = to_json(report);
+      json["seed"] = request.seed;
+      print(json);
+    } else {
       print_text(report);
+    }
     const bool wrong = report.engine.max_bound_ratio > 1 || !report.as_declared;
     const bool unconverged = report.ratio && !report.ratio->converged;
     exit_code = wrong ? exit_incorrect : unconverged ? exit_unconverged : exit_pass;

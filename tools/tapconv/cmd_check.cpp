@@ -56,10 +56,13 @@ void add_check(CLI::App& app, int& exit_code) {
       request.progress = bar.callback();
       report = check(request);
     }
-    if (options->device.json)
-      print(to_json(report));
-    else
+    if (options->device.json) {
+      Json json = to_json(report);
+      json["seed"] = request.tensors.seed;
+      print(json);
+    } else {
       print_text(report);
+    }
     exit_code = report.passed ? exit_pass : exit_incorrect;
   });
 }

@@ -14,8 +14,9 @@ void print_text(const PlanReport& report) {
              fmt::join(report.weight_shape, " x "), fmt::join(report.output_shape, " x "));
   fmt::print("  work    {:.4g} GFLOP, {:.4g} GB at least\n", report.work.flop * 1e-9, report.work.byte * 1e-9);
   for (const TimeFloor& floor : report.floors)
-    fmt::print("  floor   limit {:.3g} ms, reach {:.3g} ms, bound by {}, on {}\n", floor.limit_ms, floor.reach_ms,
-               floor.bound_by, floor.device_name);
+    fmt::print("  floor   {}an {}: limit {:.3g} ms, reach {:.3g} ms, bound by {}\n",
+               floor.device_name == report.device_name ? "on " : "for comparison, on ", floor.device_name,
+               floor.limit_ms, floor.reach_ms, floor.bound_by);
   fmt::print("{} ({})\n", name(report.device), report.device_name);
   for (const Verdict& verdict : report.verdicts)
     fmt::print("  {:<10}{}\n", verdict.solver, verdict.supported ? "takes it" : verdict.reason);

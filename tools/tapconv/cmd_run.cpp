@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
+
 #include "commands.hpp"
 #include "json.hpp"
 #include "options.hpp"
 #include "progress_bar.hpp"
+#include "tapconv/error.hpp"
 
 namespace tapconv::cli {
 
@@ -24,6 +27,10 @@ void add_run(CLI::App& app, int& exit_code) {
       ->check(expect_value);
   command->callback([options, &exit_code] {
     const Problem problem = options->problem.problem();
+    const std::filesystem::path folder = std::filesystem::path(options->output).parent_path();
+    // Before the work, not after it.
+    if (!folder.empty() && !std::filesystem::is_directory(folder))
+      throw Error(ErrorCode::environment, fmt::format("cannot write {}: its folder does not exist", options->output));
     RunReport report;
     {
       ProgressBar bar;
@@ -34,7 +41,9 @@ void add_run(CLI::App& app, int& exit_code) {
       if (!options->output.empty()) write_npy(options->output, report.output.shape, report.output.values);
     }
     if (options->device.json) {
-      print(to_json(report, problem));
+      Json json = to_json(report, problem);
+      json["seed"] = options->tensors.seed_number();
+      print(json);
     } else {
       fmt::print("{}\n  output  {}{}\n", spell(problem), fmt::join(report.output.shape, " x "),
                  options->output.empty() ? "" : fmt::format(", written to {}", options->output));

@@ -46,9 +46,11 @@ void TensorOptions::add(CLI::App& command) {
   command.add_option("--seed", seed, "Seed of tensors that are drawn (default: 0)");
 }
 
+std::uint64_t TensorOptions::seed_number() const { return static_cast<std::uint64_t>(parse_number("seed", seed, 0)); }
+
 TensorSource TensorOptions::source() const {
   TensorSource source;
-  source.seed = static_cast<std::uint64_t>(parse_number("seed", seed, 0));
+  source.seed = seed_number();
   if (!input.empty()) source.input = read_npy(input);
   if (!weight.empty()) source.weight = read_npy(weight);
   if (!bias.empty()) source.bias = read_npy(bias);

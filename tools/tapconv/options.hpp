@@ -36,6 +36,7 @@ struct TensorOptions {
   std::string seed = "0";
 
   void add(CLI::App& command);
+  [[nodiscard]] std::uint64_t seed_number() const;
   [[nodiscard]] TensorSource source() const;
 };
 
