@@ -45,7 +45,7 @@ class Session {
   virtual void fill(const Recipes& recipes) = 0;
   /// Replaces operands; empty spans keep what is there.
   virtual void upload(const Operands& operands) = 0;
-  /// Fills the output with a NaN that no computation makes: see unwritten().
+  /// Fills the output with the NaN whose bits are all set: see unwritten().
   virtual void poison() = 0;
   /// The outputs with these linear indices.
   [[nodiscard]] virtual std::vector<float> gather(std::span<const std::int64_t> outputs) = 0;
