@@ -32,7 +32,7 @@ def substitute(path: Path, pattern: str, replacement: str) -> None:
 
 def build(tree: Path, unroll: int, blocks: int) -> Path:
     substitute(tree / "kernels/tapconv/direct.cuh", r"#pragma unroll\(\d+\)", f"#pragma unroll({unroll})")
-    substitute(tree / "src/solver/direct.cpp", r'"\{\}, \d", tile\.threads', f'"{{}}, {blocks}", tile.threads')
+    substitute(tree / "src/solver/direct.cpp", r"blocks_per_multiprocessor = \d", f"blocks_per_multiprocessor = {blocks}")
     subprocess.run(["cmake", "--preset", "gpu", "-DTAPCONV_TESTS=OFF"], cwd=tree, check=True, capture_output=True)
     subprocess.run(["cmake", "--build", "--preset", "gpu"], cwd=tree, check=True, capture_output=True)
     return tree / "build" / "gpu" / "tapconv"

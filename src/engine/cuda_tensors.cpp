@@ -35,14 +35,16 @@ shared::Tensors CudaTensors::pointers() const {
 template <class Arguments>
 void CudaTensors::launch_elementwise(const char* function, const char* arguments_type, std::int64_t count,
                                      const Arguments& arguments) {
-  const cuda::Kernel& kernel = *cuda::load(
-      context_, kernel_source(fmt::format("tapconv_{}", function), "tapconv/tools.cuh", "", fmt::format("{}", threads),
-                              arguments_type, fmt::format("tapconv::{}(arguments);", function)));
+  const cuda::Kernel*& kernel = elementwise_[function];
+  if (!kernel)
+    kernel = cuda::load(context_, kernel_source(fmt::format("tapconv_{}", function), "tapconv/tools.cuh", "",
+                                                fmt::format("{}", threads), arguments_type,
+                                                fmt::format("tapconv::{}(arguments);", function)));
   // Enough blocks to fill the device; the kernels stride over the rest.
   const std::int64_t blocks =
       std::clamp<std::int64_t>((count + threads - 1) / threads, 1, context_.facts().multiprocessors * 16);
-  kernel.launch({.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .dynamic_shared_bytes = 0}, stream_.handle(),
-                arguments);
+  kernel->launch({.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .dynamic_shared_bytes = 0}, stream_.handle(),
+                 arguments);
 }
 
 void CudaTensors::fill(const Recipes& recipes) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "cuda/compiler.hpp"
@@ -38,6 +40,8 @@ class CudaTensors {
   [[nodiscard]] cuda::Buffer upload_indices(std::span<const std::int64_t> outputs) const;
 
   const Problem problem_;
+  std::map<std::string_view, const cuda::Kernel*>
+      elementwise_;  // by function, so that a timed launch looks up no source
   const cuda::Context& context_;
   cuda::Stream stream_;
   cuda::Buffer input_, weight_, bias_, output_, scratch_;

@@ -19,10 +19,7 @@ void ErrorStatistics::add_one(std::int64_t output, float actual, const OracleOut
     const bool overflowed = !std::isfinite(actual) && expected.magnitude > std::numeric_limits<float>::max();
     if (!same && !overflowed) ratio = infinity;
   } else if (!std::isfinite(actual)) {
-    if (expected.magnitude <= std::numeric_limits<float>::max()) {
-      ++not_finite_;
-      ratio = infinity;
-    }
+    if (expected.magnitude <= std::numeric_limits<float>::max()) ratio = infinity;
   } else {
     const double error = std::abs(actual - expected.value);
     const double bound = error_bound(contract_, expected.products, expected.magnitude);

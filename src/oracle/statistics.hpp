@@ -34,8 +34,6 @@ class ErrorStatistics {
 
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] std::int64_t violations() const { return violations_; }
-  /// NaN or infinite where the oracle is finite.
-  [[nodiscard]] std::int64_t not_finite() const { return not_finite_; }
   [[nodiscard]] double max_error() const { return max_error_; }
   [[nodiscard]] double rms_error() const { return rms_.value(); }
   /// RMS error of a chain of binary32 fused multiply-adds over the same operands.
@@ -52,7 +50,7 @@ class ErrorStatistics {
   void add_one(std::int64_t output, float actual, const OracleOutput& expected);
 
   Contract contract_;
-  std::int64_t count_ = 0, violations_ = 0, not_finite_ = 0;
+  std::int64_t count_ = 0, violations_ = 0;
   double max_error_ = 0, worst_ratio_ = 0;
   std::int64_t worst_output_ = -1;
   double worst_actual_ = 0, worst_expected_ = 0;

@@ -12,6 +12,9 @@ struct Tile {
   int threads = 128, pixels = 4, channels = 16, pairs = 256;
 };
 
+/// Three blocks of 128 threads leave a thread 168 registers: none spills.
+constexpr int blocks_per_multiprocessor = 3;
+
 std::int64_t blocks(const TapConvolution& conv, const Tile& tile) {
   const std::int64_t positions = conv.batch * conv.grid_size();
   const std::int64_t per_block = std::int64_t{tile.threads} * tile.pixels;
@@ -29,12 +32,12 @@ std::array<std::int64_t, 3> grid(std::int64_t blocks, const cuda::DeviceFacts& d
 /// device is not full, pixels first: channels share the input, which is the larger operand.
 Tile choose(const TapConvolution& conv, const cuda::DeviceFacts& device) {
   Tile tile;
-  // The widest tile that wastes no more than the next narrower one would.
+  // The widest tile that the channels fill; three are nearer to four than to two.
   for (const int channels : {16, 8, 4, 2, 1}) {
     tile.channels = channels;
     if (channels <= conv.out_channels || (channels == 4 && conv.out_channels == 3)) break;
   }
-  const std::int64_t full = std::int64_t{device.multiprocessors} * 4;
+  const std::int64_t full = std::int64_t{device.multiprocessors} * blocks_per_multiprocessor;
   while (tile.pixels > 1 && blocks(conv, tile) < full) tile.pixels /= 2;
   while (tile.channels > 4 && blocks(conv, tile) < full) tile.channels /= 2;
   return tile;
@@ -64,10 +67,10 @@ KernelPlan DirectSolver::plan(const TapConvolution& conv, const Problem& problem
       "  static constexpr shared::Rounding rounding = shared::Rounding::{};\n",
       shape_text(conv), tile.threads, tile.pixels, tile.channels, tile.pairs,
       rounding_text(operand_rounding(problem.contract, problem.tie_rule)));
-  // Three blocks a multiprocessor leave a thread 168 registers: none spills.
   return {
-      .source = kernel_source("tapconv_direct", "tapconv/direct.cuh", configuration, fmt::format("{}, 3", tile.threads),
-                              "Tensors", "tapconv::Direct<tapconv::Config>::run(arguments);"),
+      .source = kernel_source("tapconv_direct", "tapconv/direct.cuh", configuration,
+                              fmt::format("{}, {}", tile.threads, blocks_per_multiprocessor), "Tensors",
+                              "tapconv::Direct<tapconv::Config>::run(arguments);"),
       .launch = {.grid = grid(blocks(conv, tile), device), .block = {tile.threads, 1, 1}, .dynamic_shared_bytes = 0},
       .configuration = fmt::format("{} threads, {} channels x {} pixels a thread, {} weight pairs staged", tile.threads,
                                    tile.channels, tile.pixels, tile.pairs)};
