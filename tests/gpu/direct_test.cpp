@@ -2,35 +2,20 @@
 #include <cmath>
 #include <limits>
 
+#include "../unit/expect_contract.hpp"
 #include "../unit/random_problem.hpp"
 #include "gpu_test.hpp"
-#include "oracle/statistics.hpp"
 #include "plan/cuda_plan.hpp"
 #include "tapconv/error.hpp"
-#include "workbench/judge.hpp"
 
 namespace tapconv {
 namespace {
 
+using testing::expect_within_contract;
 using testing::HostOperands;
 using Direct = testing::GpuTest;
 
 constexpr double small = 2e6;  // FLOP, so that the host's oracle is quick
-
-/// Runs the engine on what the session holds and judges every output.
-void expect_within_contract(Session& session, const char* what) {
-  SCOPED_TRACE(std::string(what) + " on " + spell(session.problem()));
-  const Problem& problem = session.problem();
-  execute(session, session.engine());
-  const auto outputs = sample_outputs(problem, element_count(output_shape(problem)), 0);
-  const auto actual = session.gather(outputs);
-  EXPECT_EQ(0, std::count_if(actual.begin(), actual.end(), Session::unwritten));
-  ErrorStatistics statistics(problem.contract);
-  statistics.add(outputs, actual, session.evaluate(outputs, operand_rounding(problem.contract, problem.tie_rule)));
-  EXPECT_EQ(0, statistics.violations()) << "worst ratio " << statistics.worst_ratio() << " at "
-                                        << statistics.worst_output() << ": " << statistics.worst_actual() << " for "
-                                        << statistics.worst_expected();
-}
 
 TEST_F(Direct, GpuOracleEqualsCpuOracle) {
   for (unsigned seed = 0; seed < 60; ++seed) {
@@ -87,12 +72,7 @@ TEST_P(DirectFuzz, RandomProblemsKeepTheirContracts) {
     const unsigned seed = 1000 + 20 * GetParam() + i;
     const Problem problem = testing::random_problem(seed, 2e8);
     const auto session = open(problem);
-    session->fill(uniform_recipes(problem, seed));
-    expect_within_contract(*session, "uniform");
-    session->fill(sparse_recipes(problem, seed));
-    expect_within_contract(*session, "sparse");
-    session->fill(tie_recipes(problem, seed));
-    expect_within_contract(*session, "ties");
+    testing::expect_within_contract_on_all(*session, seed);
   }
 }
 

@@ -1,12 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
-#include "engine/session.hpp"
-#include "oracle/statistics.hpp"
+#include "expect_contract.hpp"
 #include "random_problem.hpp"
 #include "tapconv/workbench.hpp"
-#include "workbench/judge.hpp"
 
 namespace tapconv {
 namespace {
@@ -14,19 +10,8 @@ namespace {
 TEST(CpuFuzz, TwoHundredRandomProblemsKeepTheirContracts) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     const Problem problem = testing::random_problem(seed, 2e6);
-    SCOPED_TRACE(spell(problem));
     const auto session = Session::open(problem, {.kind = Device::Kind::cpu, .index = 0});
-    const auto outputs = sample_outputs(problem, element_count(output_shape(problem)), 0);
-    for (const Recipes& recipes :
-         {uniform_recipes(problem, seed), sparse_recipes(problem, seed), tie_recipes(problem, seed)}) {
-      session->fill(recipes);
-      execute(*session, session->engine());
-      const auto actual = session->gather(outputs);
-      EXPECT_EQ(0, std::count_if(actual.begin(), actual.end(), Session::unwritten));
-      ErrorStatistics statistics(problem.contract);
-      statistics.add(outputs, actual, session->evaluate(outputs, operand_rounding(problem.contract, problem.tie_rule)));
-      EXPECT_EQ(0, statistics.violations()) << "worst ratio " << statistics.worst_ratio();
-    }
+    testing::expect_within_contract_on_all(*session, seed);
   }
 }
 
