@@ -73,10 +73,11 @@ struct PlanReport {
 /// Told how far a long operation is (0 to 1) and what it is doing. May be empty.
 using Progress = std::function<void(double fraction, std::string_view doing)>;
 
-/// Which tensors to compute on: given, or drawn from a seed (input uniform in [0, 1), weight and bias uniform in
-/// +-1/sqrt(fan-in), as PyTorch initialises a layer; the same values on every device).
+/// Which tensors to compute on: given, with any strides, in the problem's types; or drawn from a seed (input uniform in
+/// [0, 1), weights and biases uniform in +-1/sqrt(fan-in), as PyTorch initialises a layer, the residual uniform in
+/// (-1, 1); the same values on every device).
 struct TensorSource {
-  std::optional<Tensor> input, weight, bias;  ///< drawn where absent
+  std::optional<Tensor> input, weight, bias, pointwise_weight, pointwise_bias, residual;  ///< drawn where absent
   std::uint64_t seed = 0;
 };
 

@@ -1,5 +1,5 @@
 // Stands in for the CPU engine where Tapconv is built without oneDNN.
-#include "engine/cpu_session.hpp"
+#include "engine/cpu_engine.hpp"
 #include "problem/text.hpp"
 
 namespace tapconv {
@@ -14,7 +14,8 @@ namespace {
 
 bool cpu_engine_available() { return false; }
 std::string cpu_engine_version() { refuse(); }
-std::unique_ptr<Session> open_cpu_session(const Problem&) { refuse(); }
+std::unique_ptr<Executable> make_cpu_engine(const Problem&, HostTensors&) { refuse(); }
+std::vector<std::unique_ptr<Executable>> make_cpu_references(const Problem&, HostTensors&) { refuse(); }
 void describe_cpu(PlanReport&) { refuse(); }
 
 }  // namespace tapconv

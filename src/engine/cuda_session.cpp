@@ -36,14 +36,13 @@ class CudaSession final : public Session {
   void fill(const Recipes& recipes) override { tensors_.fill(recipes); }
   void upload(const Operands& operands) override { tensors_.upload(operands); }
   void poison() override { tensors_.fill_output(poison_byte); }
-  [[nodiscard]] std::vector<float> gather(std::span<const std::int64_t> outputs) override {
-    return tensors_.gather(outputs);
-  }
+  void upload_output(std::span<const std::byte> output) override { tensors_.upload_output(output); }
+  [[nodiscard]] Outputs gather(std::span<const std::int64_t> outputs) override { return tensors_.gather(outputs); }
   [[nodiscard]] std::vector<OracleOutput> evaluate(std::span<const std::int64_t> outputs,
                                                    OperandRounding rounding) override {
     return tensors_.evaluate(outputs, rounding);
   }
-  [[nodiscard]] std::vector<float> download() override { return tensors_.download(); }
+  [[nodiscard]] Tensor download() override { return tensors_.download(); }
 
   Executable& engine() override {
     if (!engine_) engine_.emplace(problem(), tensors_);
@@ -97,6 +96,7 @@ class CudaSession final : public Session {
 }  // namespace
 
 std::unique_ptr<Session> open_cuda_session(const Problem& problem, int device) {
+  expect_solver(problem, cuda::Context::get(device).facts());
   return std::make_unique<CudaSession>(problem, device);
 }
 

@@ -1,6 +1,7 @@
 #include "engine/cuda_tensors.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "problem/text.hpp"
 #include "solver/solver.hpp"
@@ -61,9 +62,14 @@ void CudaTensors::fill(const Recipes& recipes) {
 
 void CudaTensors::upload(const Operands& operands) {
   stream_.synchronize();
-  if (!operands.input.empty()) input_.upload(std::as_bytes(operands.input));
-  if (!operands.weight.empty()) weight_.upload(std::as_bytes(operands.weight));
-  if (!operands.bias.empty()) bias_.upload(std::as_bytes(operands.bias));
+  if (!operands.input.empty()) input_.upload(operands.input);
+  if (!operands.weight.empty()) weight_.upload(operands.weight);
+  if (!operands.bias.empty()) bias_.upload(operands.bias);
+}
+
+void CudaTensors::upload_output(std::span<const std::byte> output) {
+  stream_.synchronize();
+  output_.upload(output);
 }
 
 void CudaTensors::fill_output(unsigned char byte) { stream_.fill_bytes(output_.as(), byte, output_.bytes()); }
@@ -74,7 +80,7 @@ cuda::Buffer CudaTensors::upload_indices(std::span<const std::int64_t> outputs) 
   return indices;
 }
 
-std::vector<float> CudaTensors::gather(std::span<const std::int64_t> outputs) {
+Outputs CudaTensors::gather(std::span<const std::int64_t> outputs) {
   const cuda::Buffer indices = upload_indices(outputs);
   std::vector<float> values(outputs.size());
   const cuda::Buffer target(context_, values.size() * sizeof(float));
@@ -86,7 +92,9 @@ std::vector<float> CudaTensors::gather(std::span<const std::int64_t> outputs) {
                                              .target = target.as<float>()});
   stream_.synchronize();
   target.download(std::as_writable_bytes(std::span(values)));
-  return values;
+  Outputs found{.values = {values.begin(), values.end()}, .unwritten = {}};
+  for (const float value : values) found.unwritten.push_back(std::bit_cast<std::uint32_t>(value) == 0xffffffffu);
+  return found;
 }
 
 std::vector<OracleOutput> CudaTensors::evaluate(std::span<const std::int64_t> outputs, OperandRounding rounding) {
@@ -98,8 +106,8 @@ std::vector<OracleOutput> CudaTensors::evaluate(std::span<const std::int64_t> ou
                               fmt::format("{}", threads), "OracleArguments",
                               "tapconv::Oracle<tapconv::Config>::run(arguments);"));
   const cuda::Buffer indices = upload_indices(outputs);
-  std::vector<OracleOutput> results(outputs.size());
-  const cuda::Buffer target(context_, results.size() * sizeof(OracleOutput));
+  std::vector<shared::OracleOutput> results(outputs.size());
+  const cuda::Buffer target(context_, results.size() * sizeof(shared::OracleOutput));
   const auto count = static_cast<long long>(outputs.size());
   kernel.launch({.grid = {(count + threads - 1) / threads, 1, 1}, .block = {threads, 1, 1}, .dynamic_shared_bytes = 0},
                 stream_.handle(),
@@ -107,17 +115,24 @@ std::vector<OracleOutput> CudaTensors::evaluate(std::span<const std::int64_t> ou
                                         .rounding = static_cast<shared::Rounding>(rounding),
                                         .outputs = indices.as<long long>(),
                                         .count = count,
-                                        .results = target.as<OracleOutput>()});
+                                        .results = target.as<shared::OracleOutput>()});
   stream_.synchronize();
   target.download(std::as_writable_bytes(std::span(results)));
-  return results;
+  std::vector<OracleOutput> found;
+  for (const shared::OracleOutput& one : results)
+    found.push_back({.value = one.value,
+                     .sum = one.value,
+                     .magnitude = one.magnitude,
+                     .products = one.products,
+                     .sequential = one.sequential});
+  return found;
 }
 
-std::vector<float> CudaTensors::download() {
+Tensor CudaTensors::download() {
   stream_.synchronize();
-  std::vector<float> values(output_.bytes() / sizeof(float));
-  output_.download(std::as_writable_bytes(std::span(values)));
-  return values;
+  Tensor output(DType::float32, output_shape(problem_));
+  output_.download({static_cast<std::byte*>(output.mutable_view().data), output_.bytes()});
+  return output;
 }
 
 void CudaTensors::transpose(const shared::TransposeArguments& arguments) {

@@ -10,8 +10,8 @@
 
 namespace tapconv {
 
-/// The tensors of a problem in device memory, and the small kernels and the oracle that work on them. Everything is
-/// ordered on one stream; functions that return values to the host wait for it.
+/// The tensors of a problem that a CUDA solver takes in device memory, and the small kernels and the oracle that work
+/// on them. Everything is ordered on one stream; functions that return values to the host wait for it.
 class CudaTensors {
  public:
   CudaTensors(const Problem& problem, const cuda::Context& context);
@@ -23,9 +23,10 @@ class CudaTensors {
   void fill(const Recipes& recipes);
   void upload(const Operands& operands);
   void fill_output(unsigned char byte);
-  [[nodiscard]] std::vector<float> gather(std::span<const std::int64_t> outputs);
+  void upload_output(std::span<const std::byte> output);
+  [[nodiscard]] Outputs gather(std::span<const std::int64_t> outputs);
   [[nodiscard]] std::vector<OracleOutput> evaluate(std::span<const std::int64_t> outputs, OperandRounding rounding);
-  [[nodiscard]] std::vector<float> download();
+  [[nodiscard]] Tensor download();
 
   /// target[o][c][r] = source[o][r][c].
   void transpose(const shared::TransposeArguments& arguments);

@@ -1,16 +1,18 @@
 #include "engine/session.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cmath>
 
-#include "engine/cpu_session.hpp"
 #include "engine/cuda_session.hpp"
+#include "engine/host_session.hpp"
 #include "problem/text.hpp"
+#include "problem/views.hpp"
 
 namespace tapconv {
 namespace {
 
+/// Products of one output of a plain problem.
 double reduction(const Problem& problem) {
   double length = static_cast<double>(problem.in_channels / problem.groups);
   for (const std::int64_t taps : problem.kernel) length *= static_cast<double>(taps);
@@ -18,59 +20,112 @@ double reduction(const Problem& problem) {
 }
 
 /// The seeds of the operands are apart, so that no two tensors are correlated.
-Recipes recipes(std::uint64_t seed, shared::Recipe input, shared::Recipe weight, shared::Recipe bias) {
-  input.seed = 3 * seed;
-  weight.seed = 3 * seed + 1;
-  bias.seed = 3 * seed + 2;
-  return {input, weight, bias};
+constexpr std::uint64_t operand_count = 6;
+
+shared::Recipe recipe(shared::Values values, double scale, float keep = 1) {
+  return {.seed = 0, .values = values, .scale = static_cast<float>(scale), .keep = keep};
 }
 
-std::span<const float> checked(const std::optional<Tensor>& tensor, const char* field,
-                               const std::vector<std::int64_t>& shape) {
+Recipes seeded(Recipes recipes, std::uint64_t seed) {
+  std::uint64_t index = 0;
+  for (shared::Recipe* one : {&recipes.input, &recipes.weight, &recipes.bias, &recipes.pointwise_weight,
+                              &recipes.pointwise_bias, &recipes.residual})
+    one->seed = operand_count * seed + index++;
+  return recipes;
+}
+
+/// A given tensor, dense in `layout`: its own memory if it lies so, else a copy in `buffer`.
+std::span<const std::byte> checked(const std::optional<Tensor>& tensor, std::string_view field,
+                                   const std::vector<std::int64_t>& shape, DType dtype, Layout layout,
+                                   std::vector<std::byte>& buffer) {
   if (!tensor) return {};
-  if (tensor->shape != shape)
-    fail(ErrorCode::usage, "{} has shape ({}); the problem needs ({})", field, fmt::join(tensor->shape, ", "),
+  if (tensor->shape() != shape)
+    fail(ErrorCode::usage, "{} has shape ({}); the problem needs ({})", field, fmt::join(tensor->shape(), ", "),
          fmt::join(shape, ", "));
-  return tensor->values;
+  if (tensor->dtype() != dtype)
+    fail(ErrorCode::usage, "{} is of {}; the problem needs {}", field, name(tensor->dtype()), name(dtype));
+  const std::size_t bytes = static_cast<std::size_t>(tensor->size()) * element_bytes(dtype);
+  if (is_dense(tensor->view(), layout)) return {static_cast<const std::byte*>(tensor->view().data), bytes};
+  buffer.resize(bytes);
+  copy_to_dense(tensor->view(), layout, buffer);
+  return buffer;
+}
+
+void refuse_tensor(bool given, std::string_view field, std::string_view why) {
+  if (given) fail(ErrorCode::usage, "{} is given; the problem has {}", field, why);
 }
 
 }  // namespace
 
 std::unique_ptr<Session> Session::open(const Problem& problem, const Device& device) {
   validate(problem);
-  if (device.kind == Device::Kind::cpu) return open_cpu_session(problem);
+  if (device.kind == Device::Kind::cpu) return open_host_session(problem);
   return open_cuda_session(problem, device.index);
 }
 
-bool Session::unwritten(float value) { return std::bit_cast<std::uint32_t>(value) == 0xffffffffu; }
-
 Recipes uniform_recipes(const Problem& problem, std::uint64_t seed) {
-  const auto scale = static_cast<float>(1 / std::sqrt(reduction(problem)));
-  return recipes(seed, {.seed = 0, .values = shared::Values::unit, .scale = 1, .keep = 1},
-                 {.seed = 0, .values = shared::Values::signed_, .scale = scale, .keep = 1},
-                 {.seed = 0, .values = shared::Values::signed_, .scale = scale, .keep = 1});
+  using shared::Values;
+  const std::vector<Problem> parts = stages(problem);
+  const double scale = 1 / std::sqrt(reduction(parts.front())), pointwise = 1 / std::sqrt(reduction(parts.back()));
+  return seeded({.input = recipe(Values::unit, 1),
+                 .weight = recipe(Values::signed_, scale),
+                 .bias = recipe(Values::signed_, scale),
+                 .pointwise_weight = recipe(Values::signed_, pointwise),
+                 .pointwise_bias = recipe(Values::signed_, pointwise),
+                 .residual = recipe(Values::signed_, 1)},
+                seed);
 }
 
 Recipes sparse_recipes(const Problem& problem, std::uint64_t seed) {
-  // On average eight products a sum, so that K runs from 0 to about 16.
-  const auto keep = static_cast<float>(std::min(1.0, 8 / reduction(problem)));
-  return recipes(seed, {.seed = 0, .values = shared::Values::signed_, .scale = 1, .keep = keep},
-                 {.seed = 0, .values = shared::Values::signed_, .scale = 1, .keep = 1},
-                 {.seed = 0, .values = shared::Values::signed_, .scale = 1, .keep = 0.5f});
+  using shared::Values;
+  // On average eight products a sum, so that K runs from 0 to about 16. Where two sums follow each other the pointwise
+  // weights are as sparse.
+  const std::vector<Problem> parts = stages(problem);
+  const auto keep = static_cast<float>(std::min(1.0, 8 / reduction(parts.front())));
+  const auto keep_pointwise = static_cast<float>(std::min(1.0, 8 / reduction(parts.back())));
+  return seeded({.input = recipe(Values::signed_, 1, keep),
+                 .weight = recipe(Values::signed_, 1),
+                 .bias = recipe(Values::signed_, 1, 0.5f),
+                 .pointwise_weight = recipe(Values::signed_, 1, keep_pointwise),
+                 .pointwise_bias = recipe(Values::signed_, 1, 0.5f),
+                 .residual = recipe(Values::signed_, 1, 0.5f)},
+                seed);
 }
 
 Recipes tie_recipes(const Problem&, std::uint64_t seed) {
-  return recipes(seed, {.seed = 0, .values = shared::Values::ties, .scale = 1, .keep = 1},
-                 {.seed = 0, .values = shared::Values::ties, .scale = 0x1p-16f, .keep = 1},
-                 {.seed = 0, .values = shared::Values::signed_, .scale = 0x1p-16f, .keep = 1});
+  using shared::Values;
+  return seeded({.input = recipe(Values::ties, 1),
+                 .weight = recipe(Values::ties, 0x1p-16),
+                 .bias = recipe(Values::signed_, 0x1p-16),
+                 .pointwise_weight = recipe(Values::ties, 1),
+                 .pointwise_bias = recipe(Values::signed_, 0x1p-16),
+                 .residual = recipe(Values::signed_, 0x1p-16)},
+                seed);
 }
 
 void upload_given(Session& session, const TensorSource& tensors) {
-  const Problem& problem = session.problem();
-  if (tensors.bias && !problem.bias) fail(ErrorCode::usage, "bias is given; the problem has bias=False");
-  session.upload({.input = checked(tensors.input, "input", input_shape(problem)),
-                  .weight = checked(tensors.weight, "weight", weight_shape(problem)),
-                  .bias = checked(tensors.bias, "bias", {problem.out_channels})});
+  const Problem& p = session.problem();
+  const bool separable = p.kind == Kind::depthwise_separable;
+  refuse_tensor(tensors.bias && !p.bias, "bias", "bias=False");
+  refuse_tensor(tensors.pointwise_bias && !(p.bias && separable), "pointwise_bias", "none");
+  refuse_tensor(tensors.pointwise_weight && !separable, "pointwise_weight", "none");
+  refuse_tensor(tensors.residual && !p.residual, "residual", "residual=False");
+  std::array<std::vector<std::byte>, operand_count> buffers;
+  session.upload(
+      {.input = checked(tensors.input, "input", input_shape(p), p.dtype, p.layout, buffers[0]),
+       .weight = checked(tensors.weight, "weight", weight_shape(p), p.dtype, p.layout, buffers[1]),
+       .bias = checked(tensors.bias, "bias", {bias_count(p)}, p.dtype, p.layout, buffers[2]),
+       .pointwise_weight = checked(tensors.pointwise_weight, "pointwise_weight", pointwise_weight_shape(p), p.dtype,
+                                   p.layout, buffers[3]),
+       .pointwise_bias =
+           checked(tensors.pointwise_bias, "pointwise_bias", {pointwise_bias_count(p)}, p.dtype, p.layout, buffers[4]),
+       .residual = checked(tensors.residual, "residual", output_shape(p), p.out_dtype, p.layout, buffers[5])});
+}
+
+void upload_given_output(Session& session, const Tensor& output) {
+  const Problem& p = session.problem();
+  std::vector<std::byte> buffer;
+  session.upload_output(checked(output, "output", output_shape(p), p.out_dtype, p.layout, buffer));
 }
 
 }  // namespace tapconv

@@ -8,12 +8,19 @@
 
 #include "oracle/oracle.hpp"
 #include "tapconv/engine.hpp"
+#include "tapconv/shared.cuh"
 
 namespace tapconv {
 
-/// Recipes for the three operands of a problem.
+/// Recipes for the operands of a problem.
 struct Recipes {
-  shared::Recipe input, weight, bias;
+  shared::Recipe input, weight, bias, pointwise_weight, pointwise_bias, residual;
+};
+
+/// Outputs as stored.
+struct Outputs {
+  std::vector<double> values;
+  std::vector<bool> unwritten;  ///< still what poison() left
 };
 
 /// Something that computes a session's problem from its operands into its output.
@@ -41,17 +48,20 @@ class Session {
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] virtual std::string device_name() const = 0;
 
-  /// Draws all operands; element i is a function of its recipe and i alone.
+  /// Draws all operands; the element with logical index i is a function of its recipe and i alone, rounded to its type.
   virtual void fill(const Recipes& recipes) = 0;
   /// Replaces operands; empty spans keep what is there.
   virtual void upload(const Operands& operands) = 0;
-  /// Fills the output with the NaN whose bits are all set: see unwritten().
+  /// Fills the output with the NaN whose bits are all set.
   virtual void poison() = 0;
-  /// The outputs with these linear indices.
-  [[nodiscard]] virtual std::vector<float> gather(std::span<const std::int64_t> outputs) = 0;
+  /// Puts a result that somebody else computed in the output's place: dense, in the problem's type and layout.
+  virtual void upload_output(std::span<const std::byte> output) = 0;
+  /// The outputs with these linear indices (logical, whatever the layout).
+  [[nodiscard]] virtual Outputs gather(std::span<const std::int64_t> outputs) = 0;
   [[nodiscard]] virtual std::vector<OracleOutput> evaluate(std::span<const std::int64_t> outputs,
                                                            OperandRounding rounding) = 0;
-  [[nodiscard]] virtual std::vector<float> download() = 0;
+  /// The whole output, dense in the problem's layout.
+  [[nodiscard]] virtual Tensor download() = 0;
 
   /// The engine's own computation of the problem; planned at the first call.
   virtual Executable& engine() = 0;
@@ -74,9 +84,6 @@ class Session {
   };
   [[nodiscard]] virtual Condition condition() { return {}; }
 
-  /// Whether `value` is what poison() left.
-  [[nodiscard]] static bool unwritten(float value);
-
  protected:
   explicit Session(const Problem& problem) : problem_(problem) {}
   static constexpr unsigned char poison_byte = 0xff;
@@ -92,7 +99,11 @@ class Session {
 /// Half the operands are ties between neighbouring TF32 numbers; weights lie where fp16 loses bits.
 [[nodiscard]] Recipes tie_recipes(const Problem& problem, std::uint64_t seed);
 
-/// Checks given tensors' shapes and uploads them over what fill() drew. Throws Error{usage} naming the tensor.
+/// Checks given tensors' shapes and types and uploads them over what fill() drew. Throws Error{usage} naming the
+/// tensor.
 void upload_given(Session& session, const TensorSource& tensors);
+
+/// Puts a given result in the output's place. Throws Error{usage} if its shape or type is not the problem's.
+void upload_given_output(Session& session, const Tensor& output);
 
 }  // namespace tapconv

@@ -5,25 +5,30 @@
 
 namespace tapconv {
 
-void ErrorStatistics::add(std::span<const std::int64_t> outputs, std::span<const float> actual,
+void ErrorStatistics::add(std::span<const std::int64_t> outputs, std::span<const double> actual,
                           std::span<const OracleOutput> expected) {
   for (std::size_t i = 0; i < outputs.size(); ++i) add_one(outputs[i], actual[i], expected[i]);
 }
 
-void ErrorStatistics::add_one(std::int64_t output, float actual, const OracleOutput& expected) {
+double ErrorStatistics::ratio_of(double actual, const OracleOutput& expected) const {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const bool may_overflow = expected.magnitude > std::numeric_limits<float>::max() && problem_.dtype != DType::float64;
+  if (!std::isfinite(actual) && may_overflow) return 0;
+  if (std::isnan(expected.value)) return std::isnan(actual) ? 0 : infinity;
+  if (std::isinf(expected.value)) return actual == expected.value ? 0 : infinity;
+  if (std::isnan(actual)) return expected.sum == -infinity && problem_.activation != Activation::none ? 0 : infinity;
+  const double bound = allowed_error(problem_, expected);
+  if (std::isinf(actual))
+    return round_to(expected.value + std::copysign(bound, actual), problem_.out_dtype) == actual ? 0 : infinity;
+  const double error = std::abs(actual - expected.value);
+  return error == 0 ? 0 : bound == 0 ? infinity : error / bound;
+}
+
+void ErrorStatistics::add_one(std::int64_t output, double actual, const OracleOutput& expected) {
   ++count_;
-  const double infinity = std::numeric_limits<double>::infinity();
-  double ratio = 0;
-  if (!std::isfinite(expected.value)) {
-    const bool same = std::isnan(expected.value) ? std::isnan(actual) : actual == expected.value;
-    const bool overflowed = !std::isfinite(actual) && expected.magnitude > std::numeric_limits<float>::max();
-    if (!same && !overflowed) ratio = infinity;
-  } else if (!std::isfinite(actual)) {
-    if (expected.magnitude <= std::numeric_limits<float>::max()) ratio = infinity;
-  } else {
+  const double ratio = ratio_of(actual, expected);
+  if (std::isfinite(expected.value) && std::isfinite(actual)) {
     const double error = std::abs(actual - expected.value);
-    const double bound = error_bound(contract_, expected.products, expected.magnitude);
-    ratio = error == 0 ? 0 : bound == 0 ? infinity : error / bound;
     max_error_ = std::max(max_error_, error);
     rms_.add(error);
     value_rms_.add(expected.value);
@@ -38,7 +43,7 @@ void ErrorStatistics::add_one(std::int64_t output, float actual, const OracleOut
   }
 }
 
-void Closeness::add(std::span<const float> actual, std::span<const float> reference) {
+void Closeness::add(std::span<const double> actual, std::span<const double> reference) {
   for (std::size_t i = 0; i < actual.size(); ++i) {
     const double a = actual[i], b = reference[i];
     ++count;

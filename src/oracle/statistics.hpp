@@ -22,21 +22,23 @@ class RootMeanSquare {
   std::int64_t count_ = 0;
 };
 
-/// How far the outputs of a computation are from the oracle, judged by one contract. Outputs whose exact value is
-/// not finite must be the same infinity, or a NaN. Where S exceeds the largest float an intermediate sum may
-/// overflow, so there a non-finite output is accepted.
+/// How far the outputs of a computation are from the oracle, judged by the problem's contract. An output whose exact
+/// value is not finite must be the same infinity, or a NaN; one that overflows its type within the allowed error may be
+/// that infinity. Where S exceeds the largest float an intermediate sum may overflow, so there a non-finite output is
+/// accepted. So is a NaN for a smooth activation of -infinity, which is 0 times infinity if computed as written.
 class ErrorStatistics {
  public:
-  explicit ErrorStatistics(Contract contract) : contract_(contract) {}
+  explicit ErrorStatistics(const Problem& problem) : problem_(problem) {}
 
-  void add(std::span<const std::int64_t> outputs, std::span<const float> actual,
+  /// `actual` holds the outputs as stored.
+  void add(std::span<const std::int64_t> outputs, std::span<const double> actual,
            std::span<const OracleOutput> expected);
 
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] std::int64_t violations() const { return violations_; }
   [[nodiscard]] double max_error() const { return max_error_; }
   [[nodiscard]] double rms_error() const { return rms_.value(); }
-  /// RMS error of a chain of binary32 fused multiply-adds over the same operands.
+  /// RMS error of OracleOutput::sequential.
   [[nodiscard]] double sequential_rms_error() const { return sequential_rms_.value(); }
   /// RMS of the exact outputs.
   [[nodiscard]] double rms_value() const { return value_rms_.value(); }
@@ -47,9 +49,12 @@ class ErrorStatistics {
   [[nodiscard]] double worst_expected() const { return worst_expected_; }
 
  private:
-  void add_one(std::int64_t output, float actual, const OracleOutput& expected);
+  void add_one(std::int64_t output, double actual, const OracleOutput& expected);
 
-  Contract contract_;
+  /// |error| / bound: above 1 is a violation.
+  [[nodiscard]] double ratio_of(double actual, const OracleOutput& expected) const;
+
+  Problem problem_;
   std::int64_t count_ = 0, violations_ = 0;
   double max_error_ = 0, worst_ratio_ = 0;
   std::int64_t worst_output_ = -1;
@@ -63,7 +68,7 @@ struct Closeness {
   std::int64_t count = 0, failures = 0;
   double max_difference = 0;  ///< of numbers; NaNs count as failures alone
 
-  void add(std::span<const float> actual, std::span<const float> reference);
+  void add(std::span<const double> actual, std::span<const double> reference);
 };
 
 }  // namespace tapconv

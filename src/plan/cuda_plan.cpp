@@ -1,23 +1,36 @@
 #include "plan/cuda_plan.hpp"
 
+#include <algorithm>
+
 #include "problem/text.hpp"
 
 namespace tapconv {
 
-CudaPlan::CudaPlan(const Problem& problem, const cuda::Context& context) {
-  const std::vector<TapConvolution> convolutions = lower(problem);
-  const Solver* chosen = nullptr;
+std::vector<Verdict> solver_verdicts(const Problem& problem, const cuda::DeviceFacts& device) {
+  std::vector<Verdict> verdicts;
   for (const Solver* solver : solvers()) {
-    Support support;
-    for (const TapConvolution& conv : convolutions) {
-      support = solver->supports(conv, problem, context.facts());
-      if (!support.ok) break;
-    }
-    verdicts_.push_back({.solver = std::string(solver->name()), .supported = support.ok, .reason = support.reason});
-    if (support.ok && !chosen) chosen = solver;
+    const Support support = solver->supports(problem, device);
+    verdicts.push_back({.solver = std::string(solver->name()), .supported = support.ok, .reason = support.reason});
   }
-  if (!chosen) fail(ErrorCode::internal, "no solver takes {}", spell(problem));
+  return verdicts;
+}
+
+void expect_solver(const Problem& problem, const cuda::DeviceFacts& device) {
+  std::string reasons;
+  for (const Verdict& verdict : solver_verdicts(problem, device)) {
+    if (verdict.supported) return;
+    reasons += fmt::format("; {}: {}", verdict.solver, verdict.reason);
+  }
+  fail(ErrorCode::usage, "no solver for CUDA devices takes {}{}; valid: device = cpu", spell(problem), reasons);
+}
+
+CudaPlan::CudaPlan(const Problem& problem, const cuda::Context& context)
+    : verdicts_(solver_verdicts(problem, context.facts())) {
+  expect_solver(problem, context.facts());
+  const auto taken = std::ranges::find(verdicts_, true, &Verdict::supported);
+  const Solver* const chosen = solvers()[static_cast<std::size_t>(taken - verdicts_.begin())];
   solver_ = chosen->name();
+  const std::vector<TapConvolution> convolutions = lower(problem);
   for (const TapConvolution& conv : convolutions) {
     const KernelPlan plan = chosen->plan(conv, problem, context.facts());
     const cuda::Kernel& kernel = *cuda::load(context, plan.source);

@@ -9,6 +9,12 @@
 
 namespace tapconv {
 
+/// What every solver says of a problem, the most specialised first.
+[[nodiscard]] std::vector<Verdict> solver_verdicts(const Problem& problem, const cuda::DeviceFacts& device);
+
+/// Throws Error{usage} with every solver's reason if none takes the problem.
+void expect_solver(const Problem& problem, const cuda::DeviceFacts& device);
+
 /// One tap convolution's kernel, loaded.
 struct CudaStep {
   const cuda::Kernel* kernel;
@@ -18,7 +24,7 @@ struct CudaStep {
 /// A problem planned for a CUDA device: every solver's verdict, and the chosen one's kernels, loaded.
 class CudaPlan {
  public:
-  /// Throws Error{compile, environment, launch}.
+  /// Throws Error{usage} if no solver takes the problem, Error{compile, environment, launch}.
   CudaPlan(const Problem& problem, const cuda::Context& context);
 
   /// Starts the convolution of `tensors` on `stream`, without waiting and without allocating. Throws Error{launch}.

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tapconv/problem.hpp"
@@ -9,8 +10,7 @@
 namespace tapconv {
 
 /// One axis of a tap convolution. Along it, output position `origin + step*q` (0 <= q < grid) is the sum over
-/// taps 0 <= t < taps of weight position `first_tap + tap_step*t` times input position `in_step*q + offset(t)`;
-/// input positions outside [0, input) hold +0 and take part in the sum.
+/// taps 0 <= t < taps of weight position `first_tap + tap_step*t` times input position `in_step*q + offset(t)`.
 struct TapAxis {
   std::int64_t input = 1;
   std::int64_t grid = 1;
@@ -29,15 +29,32 @@ struct TapAxis {
   friend bool operator==(const TapAxis&, const TapAxis&) = default;
 };
 
-/// The one form that every solver computes. Always three axes, (D, H, W) with W fastest in memory; a problem of
-/// lower rank has neutral leading axes.
+/// Where the elements of a tensor lie, in elements: `outer` and `inner` are the distances along its first two axes
+/// (images and channels), `axis` along the spatial ones.
+struct TapStrides {
+  std::int64_t outer = 1, inner = 1;
+  std::array<std::int64_t, 3> axis{0, 0, 0};
+};
+
+/// Where the weights lie: the distances of neighbouring groups, output channels and input channels of a group, taps.
+struct WeightStrides {
+  std::int64_t group = 0, out_channel = 0, in_channel = 0;
+  std::array<std::int64_t, 3> axis{0, 0, 0};
+};
+
+/// The one form that every solver computes. Always three axes, (D, H, W) with W fastest in contiguous memory; a problem
+/// of lower rank has neutral leading axes. Input positions outside [0, input) hold what `padding_mode` says; where they
+/// hold zeros these are +0 and take part in the sum.
 struct TapConvolution {
   std::int64_t batch = 1;
   std::int64_t groups = 1;
   std::int64_t in_channels = 1;   ///< of one group
   std::int64_t out_channels = 1;  ///< of one group
   std::array<TapAxis, 3> axis;
+  PaddingMode padding_mode = PaddingMode::zeros;
   bool bias = false;
+  TapStrides input, output;  ///< channels are counted over all groups
+  WeightStrides weight;
 
   /// Number of grid positions of one image, of taps, and of inputs of one channel.
   [[nodiscard]] std::int64_t grid_size() const { return axis[0].grid * axis[1].grid * axis[2].grid; }
@@ -45,7 +62,23 @@ struct TapConvolution {
   [[nodiscard]] std::int64_t input_size() const { return axis[0].input * axis[1].input * axis[2].input; }
 };
 
-/// The tap convolutions whose outputs together are the problem's output, each position once.
+/// The tap axes whose output positions together are those that a tap reaches along one axis of a plain problem (kind
+/// convolution or transposed), each position once, in order of their origins. A convolution has one; a transposed one
+/// has one per residue class of the output modulo the stride that any tap reaches, at most as many as taps.
+[[nodiscard]] std::vector<TapAxis> lower_axis(const Problem& problem, int axis);
+
+/// What all tap convolutions of a plain problem share: everything but the axes.
+[[nodiscard]] TapConvolution lower_channels(const Problem& problem);
+
+/// The tap convolutions whose outputs together are those that any tap reaches, each position once. `problem` is a plain
+/// one, see stages(). Outputs in none of them are the epilogue of the bias alone: see reaches_all().
 [[nodiscard]] std::vector<TapConvolution> lower(const Problem& problem);
+
+/// Whether the grids of lower() cover the output.
+[[nodiscard]] bool reaches_all(const Problem& problem);
+
+/// The input position whose value stands at `position` of the padded input; nothing where that is a zero. `position` is
+/// one that a valid problem reaches.
+[[nodiscard]] std::optional<std::int64_t> source_position(std::int64_t position, std::int64_t input, PaddingMode mode);
 
 }  // namespace tapconv

@@ -1,7 +1,6 @@
 #include "problem/published.hpp"
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "problem/data.hpp"
@@ -10,11 +9,6 @@
 
 namespace tapconv {
 namespace {
-
-struct Catalogue {
-  std::vector<PublishedProblem> computed;                  // in order of name
-  std::map<std::string, std::string, std::less<>> others;  // name to kind
-};
 
 Contract contract_of(const std::string& text) {
   for (const Contract contract : {Contract::ieee, Contract::fp32, Contract::tf32}) {
@@ -32,6 +26,10 @@ Extent extent_of(const nlohmann::json& values, std::int64_t neutral) {
 PublishedProblem read_problem(const nlohmann::json& entry) {
   PublishedProblem published{entry.at("id"), {}, entry.at("reference_arithmetic")};
   Problem& problem = published.problem;
+  const std::string kind = entry.at("kind");
+  problem.kind = kind == "conv"             ? Kind::convolution
+                 : kind == "conv_transpose" ? Kind::transposed
+                                            : Kind::depthwise_separable;
   problem.rank = static_cast<int>(entry.at("input").size());
   problem.batch = entry.at("batch");
   problem.in_channels = entry.at("in_channels");
@@ -41,6 +39,7 @@ PublishedProblem read_problem(const nlohmann::json& entry) {
   problem.stride = extent_of(entry.at("stride"), 1);
   problem.padding_lo = problem.padding_hi = extent_of(entry.at("padding"), 0);
   problem.dilation = extent_of(entry.at("dilation"), 1);
+  problem.output_padding = extent_of(entry.at("output_padding"), 0);
   problem.groups = entry.at("groups");
   problem.bias = entry.at("bias");
   problem.contract = contract_of(entry.at("own_contract"));
@@ -49,39 +48,25 @@ PublishedProblem read_problem(const nlohmann::json& entry) {
   return published;
 }
 
-Catalogue read_catalogue() {
-  Catalogue catalogue;
+std::vector<PublishedProblem> read_published() {
+  std::vector<PublishedProblem> problems;
   const nlohmann::json data = read_data("published.json");
-  for (const nlohmann::json& entry : data.at("problems")) {
-    if (entry.at("kind") == "conv") {
-      catalogue.computed.push_back(read_problem(entry));
-    } else {
-      catalogue.others.emplace(entry.at("id"), entry.at("kind"));
-    }
-  }
-  std::ranges::sort(catalogue.computed, {}, &PublishedProblem::name);
-  return catalogue;
-}
-
-const Catalogue& catalogue() {
-  static const Catalogue cached = read_catalogue();
-  return cached;
+  for (const nlohmann::json& entry : data.at("problems")) problems.push_back(read_problem(entry));
+  std::ranges::sort(problems, {}, &PublishedProblem::name);
+  return problems;
 }
 
 }  // namespace
 
-const std::vector<PublishedProblem>& published_problems() { return catalogue().computed; }
+const std::vector<PublishedProblem>& published_problems() {
+  static const std::vector<PublishedProblem> cached = read_published();
+  return cached;
+}
 
 const PublishedProblem* find_published(std::string_view name) {
   const auto& problems = published_problems();
   const auto found = std::ranges::find(problems, name, &PublishedProblem::name);
   return found == problems.end() ? nullptr : &*found;
-}
-
-std::string_view uncomputed_kind(std::string_view name) {
-  const auto& others = catalogue().others;
-  const auto found = others.find(name);
-  return found == others.end() ? std::string_view() : found->second;
 }
 
 }  // namespace tapconv

@@ -9,7 +9,4 @@ namespace tapconv {
 /// The published problem of that name that this version computes, or null.
 [[nodiscard]] const PublishedProblem* find_published(std::string_view name);
 
-/// "conv_transpose", ...: the kind of a published problem that this version does not compute; empty for other names.
-[[nodiscard]] std::string_view uncomputed_kind(std::string_view name);
-
 }  // namespace tapconv

@@ -64,10 +64,6 @@ std::string_view read_layer(Cursor& cursor) {
   for (const PublishedProblem& published : published_problems()) valid.push_back(published.name);
   const std::string all = fmt::format("{}, or a published problem ({})", fmt::join(layers, ", "),
                                       fmt::join(valid.begin() + layer_count, valid.end(), ", "));
-  if (const std::string_view kind = uncomputed_kind(layer); !kind.empty()) {
-    cursor.fail_at(start, fmt::format("{} is a published {}, which is not supported in this version; valid: {}", layer,
-                                      kind, all));
-  }
   if (layer.starts_with("ConvTranspose")) {
     cursor.fail_at(start, fmt::format("{} is not supported in this version; valid: {}", excerpt(layer), all));
   }

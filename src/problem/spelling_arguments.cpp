@@ -127,9 +127,7 @@ class ArgumentReader {
       case Field::padding_mode:
         read_choice<bool>(field, {{"zeros", true}});
         break;
-      case Field::rank:
-      case Field::batch:
-      case Field::input:
+      default:
         break;  // not arguments
     }
   }

@@ -10,6 +10,7 @@ namespace tapconv {
 
 /// The parts of a problem that a person writes, by PyTorch's names.
 enum class Field {
+  kind,
   rank,
   batch,
   input,
@@ -18,12 +19,21 @@ enum class Field {
   kernel_size,
   stride,
   padding,
+  output_padding,
   dilation,
   groups,
+  depth_multiplier,
   bias,
+  padding_mode,
+  dtype,
+  out_dtype,
+  layout,
   math,
   rounding,
-  padding_mode,
+  residual,
+  activation,
+  negative_slope,
+  dynamic,
 };
 
 [[nodiscard]] std::string_view name(Field field) noexcept;

@@ -56,7 +56,21 @@ std::string_view rounding_text(OperandRounding rounding) {
 
 }  // namespace
 
-Support DirectSolver::supports(const TapConvolution&, const Problem&, const cuda::DeviceFacts&) const { return {}; }
+Support DirectSolver::supports(const Problem& problem, const cuda::DeviceFacts&) const {
+  const auto refuse = [](std::string_view field, std::string_view value, std::string_view valid) -> Support {
+    return {.ok = false, .reason = fmt::format("{} = {} is not supported; valid: {}", field, value, valid)};
+  };
+  if (problem.kind == Kind::transposed) return refuse("layer", "ConvTranspose", "Conv");
+  if (problem.kind == Kind::depthwise_separable) return refuse("layer", "DepthwiseSeparable", "Conv");
+  if (problem.padding_mode != PaddingMode::zeros)
+    return refuse("padding_mode", tapconv::name(problem.padding_mode), "zeros");
+  if (problem.dtype != DType::float32) return refuse("dtype", tapconv::name(problem.dtype), "float32");
+  if (problem.out_dtype != DType::float32) return refuse("out_dtype", tapconv::name(problem.out_dtype), "float32");
+  if (problem.layout != Layout::contiguous) return refuse("layout", tapconv::name(problem.layout), "contiguous");
+  if (problem.residual) return refuse("residual", "True", "False");
+  if (problem.activation != Activation::none) return refuse("activation", tapconv::name(problem.activation), "none");
+  return {};
+}
 
 KernelPlan DirectSolver::plan(const TapConvolution& conv, const Problem& problem,
                               const cuda::DeviceFacts& device) const {

@@ -28,8 +28,7 @@ class Solver {
  public:
   virtual ~Solver() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  [[nodiscard]] virtual Support supports(const TapConvolution& conv, const Problem& problem,
-                                         const cuda::DeviceFacts& device) const = 0;
+  [[nodiscard]] virtual Support supports(const Problem& problem, const cuda::DeviceFacts& device) const = 0;
   /// The best configuration by the solver's own model, without measuring. Only for what supports() accepts.
   [[nodiscard]] virtual KernelPlan plan(const TapConvolution& conv, const Problem& problem,
                                         const cuda::DeviceFacts& device) const = 0;

@@ -131,10 +131,11 @@ class Bench {
     const OperandRounding declared = operand_rounding(problem_.contract, problem_.tie_rule);
     const bool as_declared = &contender == &contenders_.front() || contender.print.consistent_with(declared);
     const bool exact = contender.print.known && contender.print.rounding == OperandRounding::exact;
-    const Contract contract = as_declared ? problem_.contract : exact ? Contract::fp32 : Contract::tf32;
-    ErrorStatistics statistics(contract);
+    Problem judged = problem_;
+    if (!as_declared) judged.contract = exact ? Contract::fp32 : Contract::tf32;
+    ErrorStatistics statistics(judged);
     const auto outputs = sample_outputs(problem_, verified_outputs, random_());
-    statistics.add(outputs, session_->gather(outputs),
+    statistics.add(outputs, session_->gather(outputs).values,
                    session_->evaluate(outputs, as_declared ? declared : contender.print.rounding));
     contender.max_bound_ratio = std::max(contender.max_bound_ratio, statistics.worst_ratio());
   }

@@ -87,19 +87,19 @@ class Check {
   void judge(const char* tensors, double from, double to) {
     tell(from, "computing");
     execute(*session_, session_->engine());
-    ErrorStatistics statistics(problem_.contract);
+    ErrorStatistics statistics(problem_);
     CheckCase item;
     item.tensors = tensors;
     for_outputs(problem_, samples_, request_.tensors.seed,
                 [&](std::span<const std::int64_t> outputs, std::int64_t begin, std::int64_t size) {
                   tell(from + (to - from) * static_cast<double>(begin) / static_cast<double>(size),
                        "judging every output by the oracle");
-                  const std::vector<float> actual = session_->gather(outputs);
+                  const Outputs actual = session_->gather(outputs);
                   const std::vector<OracleOutput> expected = session_->evaluate(outputs, rounding_);
-                  statistics.add(outputs, actual, expected);
+                  statistics.add(outputs, actual.values, expected);
                   // A NaN among the operands may be handed on with all its bits.
-                  for (std::size_t i = 0; i < actual.size(); ++i)
-                    item.unwritten += Session::unwritten(actual[i]) && !std::isnan(expected[i].value);
+                  for (std::size_t i = 0; i < expected.size(); ++i)
+                    item.unwritten += actual.unwritten[i] && !std::isnan(expected[i].value);
                 });
     item.outputs = statistics.count();
     item.violations = statistics.violations();
@@ -126,14 +126,14 @@ class Check {
     tell(0.5, "running the reference");
     const auto outputs = sample_outputs(
         problem_, std::min<std::int64_t>(default_samples(problem_, request_.device), 65536), request_.tensors.seed);
-    own_ = session_->gather(outputs);
+    own_ = session_->gather(outputs).values;
     std::unique_ptr<Executable> reference = session_->default_reference(request_.against);
     execute(*session_, *reference);
-    theirs_ = session_->gather(outputs);
+    theirs_ = session_->gather(outputs).values;
     for (const OperandRounding rounding : all_operand_roundings) {
-      std::vector<float>& sums = sums_.emplace_back();
+      std::vector<double>& sums = sums_.emplace_back();
       for (const OracleOutput& output : session_->evaluate(outputs, rounding)) {
-        sums.push_back(static_cast<float>(output.value));
+        sums.push_back(round_to(output.value, problem_.out_dtype));
         if (rounding == OperandRounding::exact) exact_.push_back(output.value);
       }
     }
@@ -180,9 +180,9 @@ class Check {
   std::int64_t samples_;
   std::unique_ptr<Session> session_;
   CheckReport report_;
-  std::vector<float> own_, theirs_;       // the first case's outputs, sampled
-  std::vector<std::vector<float>> sums_;  // what they should be, by rounding
-  std::vector<double> exact_;             // the same for exact operands, in fp64
+  std::vector<double> own_, theirs_;       // the first case's outputs, sampled
+  std::vector<std::vector<double>> sums_;  // what they should be, by rounding
+  std::vector<double> exact_;              // the same for exact operands, in fp64
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ constexpr double clear_margin = 1.02;
 /// How far, in RMS errors of honest summation, chance can put a hypothesis beyond the best one.
 constexpr double noise_share = 2;
 
-Hypothesis test(OperandRounding rounding, std::span<const float> result, std::span<const double> exact,
+Hypothesis test(OperandRounding rounding, std::span<const double> result, std::span<const double> exact,
                 std::span<const double> rounded) {
   double rr = 0, rd = 0, dd = 0, distance = 0;
   std::size_t count = 0;
@@ -48,7 +48,7 @@ std::string Fingerprint::name() const {
   return std::string(tapconv::name(rounding));
 }
 
-Fingerprint fingerprint(std::span<const float> result, std::span<const std::vector<double>> sums, double noise_rms) {
+Fingerprint fingerprint(std::span<const double> result, std::span<const std::vector<double>> sums, double noise_rms) {
   // A residual explained to 90 % leaves room for accumulation in short precision, and for no other rounding.
   constexpr double enough = 0.9;
   Fingerprint print;

@@ -34,7 +34,7 @@ struct Fingerprint {
 /// Names the arithmetic of `result`. `sums[r]` holds, for the r-th of all_operand_roundings, the exact sums over
 /// operands rounded so, of the same outputs as `result`. `noise_rms` is the RMS error of honest summation in binary32
 /// there. Outputs where anything is not finite are passed over.
-[[nodiscard]] Fingerprint fingerprint(std::span<const float> result, std::span<const std::vector<double>> sums,
+[[nodiscard]] Fingerprint fingerprint(std::span<const double> result, std::span<const std::vector<double>> sums,
                                       double noise_rms);
 
 }  // namespace tapconv

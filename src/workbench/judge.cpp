@@ -7,7 +7,16 @@ namespace tapconv {
 std::int64_t default_samples(const Problem& problem, const Device& device) {
   // Multiply-adds in fp64 that take about a second, six roundings and three sets of tensors considered.
   const double budget = device.kind == Device::Kind::cuda ? 2e9 : 2e7;
-  const double reduction = work(problem).flop / 2 / static_cast<double>(element_count(output_shape(problem)));
+  double reduction = 0;
+  for (const Problem& stage : stages(problem)) {
+    // The oracle evaluates one output at a time, and with it every input of a second stage.
+    const double products =
+        static_cast<double>(element_count(weight_shape(stage))) /
+        static_cast<double>(stage.kind == Kind::transposed ? stage.in_channels : stage.out_channels);
+    reduction = stage.kind == Kind::transposed ? products / static_cast<double>(stage.out_channels / stage.groups) *
+                                                     static_cast<double>(stage.in_channels / stage.groups)
+                                               : (reduction + 1) * products;
+  }
   return static_cast<std::int64_t>(std::clamp(budget / reduction, 256.0, 1048576.0));
 }
 
@@ -32,7 +41,7 @@ Fingerprint fingerprint_output(Session& session, std::uint64_t seed) {
       if (rounding == declared) noise.add(output.sequential - output.value);
     }
   }
-  return fingerprint(session.gather(outputs), sums, noise.value());
+  return fingerprint(session.gather(outputs).values, sums, noise.value());
 }
 
 std::vector<std::int64_t> output_place(const Problem& problem, std::int64_t output) {

@@ -2,7 +2,8 @@
 #include <cstring>
 #include <vector>
 
-#include "engine/cpu_session.hpp"
+#include "engine/cpu_engine.hpp"
+#include "engine/host_session.hpp"
 #include "problem/parallel.hpp"
 #include "workbench/measured_ceilings.hpp"
 #include "workbench/median.hpp"
@@ -28,7 +29,7 @@ std::map<std::string, double> measure_cpu(const Progress& progress) {
   if (!cpu_engine_available()) return measured;
   const Problem problem{
       .rank = 2, .batch = 1, .in_channels = 512, .out_channels = 512, .input = {64, 64, 1}, .bias = false};
-  const std::unique_ptr<Session> session = open_cpu_session(problem);
+  const std::unique_ptr<Session> session = open_host_session(problem);
   session->fill(uniform_recipes(problem, 0));
   session->engine().prepare();
   std::vector<double> times;

@@ -3,7 +3,7 @@
 #include "cuda/compiler.hpp"
 #include "cuda/cudnn.hpp"
 #include "cuda/nvml.hpp"
-#include "engine/cpu_session.hpp"
+#include "engine/cpu_engine.hpp"
 #include "engine/processor.hpp"
 #include "problem/text.hpp"
 #include "tapconv/workbench.hpp"

@@ -23,7 +23,9 @@ void add_run(CLI::App& app, int& exit_code) {
   options->problem.add(*command);
   options->device.add(*command);
   options->tensors.add(*command);
-  command->add_option("--out", options->output, "Where to write the output, a .npy file (default: nowhere)")
+  command
+      ->add_option("--out", options->output,
+                   "Where to write the output, a .npy or .safetensors file (default: nowhere)")
       ->check(expect_value);
   command->callback([options, &exit_code] {
     const Problem problem = options->problem.problem();
@@ -38,14 +40,14 @@ void add_run(CLI::App& app, int& exit_code) {
       progress(0, "reading tensors");
       report = run(problem, options->device.chosen(), options->tensors.source(), progress);
       progress(0.9, "writing the output");
-      if (!options->output.empty()) write_npy(options->output, report.output.shape, report.output.values);
+      if (!options->output.empty()) write_tensor(options->output, report.output.view());
     }
     if (options->device.json) {
       Json json = to_json(report, problem);
       json["seed"] = options->tensors.seed_number();
       print(json);
     } else {
-      fmt::print("{}\n  output  {}{}\n", spell(problem), fmt::join(report.output.shape, " x "),
+      fmt::print("{}\n  output  {}{}\n", spell(problem), fmt::join(report.output.shape(), " x "),
                  options->output.empty() ? "" : fmt::format(", written to {}", options->output));
       fmt::print("  {} on {} ({}): planned in {:.1f} ms, computed in {:.3f} ms (one call, not a benchmark)\n",
                  report.solver, name(report.device), report.device_name, report.plan_ms, report.compute_ms);

@@ -39,10 +39,17 @@ Problem ProblemOptions::problem() const {
 }
 
 void TensorOptions::add(CLI::App& command) {
-  command.add_option("--input", input, "Input tensor, a .npy file (default: drawn from the seed)")->check(expect_value);
-  command.add_option("--weight", weight, "Weight tensor, a .npy file (default: drawn from the seed)")
-      ->check(expect_value);
-  command.add_option("--bias", bias, "Bias tensor, a .npy file (default: drawn from the seed)")->check(expect_value);
+  const auto add_tensor = [&](const char* option, std::string& value, const char* what) {
+    command
+        .add_option(option, value, fmt::format("{}: x.npy or x.safetensors:name (default: drawn from the seed)", what))
+        ->check(expect_value);
+  };
+  add_tensor("--input", input, "Input tensor");
+  add_tensor("--weight", weight, "Weight tensor");
+  add_tensor("--bias", bias, "Bias tensor");
+  add_tensor("--pointwise-weight", pointwise_weight, "Weight of the pointwise half of a DepthwiseSeparable layer");
+  add_tensor("--pointwise-bias", pointwise_bias, "Bias of the pointwise half of a DepthwiseSeparable layer");
+  add_tensor("--residual", residual, "Tensor that is added before the activation");
   command.add_option("--seed", seed, "Seed of tensors that are drawn (default: 0)");
 }
 
@@ -51,9 +58,15 @@ std::uint64_t TensorOptions::seed_number() const { return static_cast<std::uint6
 TensorSource TensorOptions::source() const {
   TensorSource source;
   source.seed = seed_number();
-  if (!input.empty()) source.input = read_npy(input);
-  if (!weight.empty()) source.weight = read_npy(weight);
-  if (!bias.empty()) source.bias = read_npy(bias);
+  const auto read = [](const std::string& file, std::optional<Tensor>& tensor) {
+    if (!file.empty()) tensor = read_tensor(file);
+  };
+  read(input, source.input);
+  read(weight, source.weight);
+  read(bias, source.bias);
+  read(pointwise_weight, source.pointwise_weight);
+  read(pointwise_bias, source.pointwise_bias);
+  read(residual, source.residual);
   return source;
 }
 

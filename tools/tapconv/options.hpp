@@ -32,7 +32,7 @@ struct ProblemOptions {
 };
 
 struct TensorOptions {
-  std::string input, weight, bias;  ///< .npy files; empty: drawn from the seed
+  std::string input, weight, bias, pointwise_weight, pointwise_bias, residual;  ///< files; empty: drawn from the seed
   std::string seed = "0";
 
   void add(CLI::App& command);

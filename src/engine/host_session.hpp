@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "engine/session.hpp"
+
+namespace tapconv {
+
+/// A session on the processor, with the oracle; the CPU engine is needed only when engine() or references() are asked
+/// for.
+[[nodiscard]] std::unique_ptr<Session> open_host_session(const Problem& problem);
+
+}  // namespace tapconv

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "tapconv/tensor.hpp"
+
+namespace tapconv {
+
+/// The view's own strides, or those of a contiguous tensor.
+[[nodiscard]] std::vector<std::int64_t> strides_of(const TensorView& view);
+
+/// Whether the elements lie exactly as in a dense tensor of that layout, so that they can be used in place. Strides of
+/// axes of size 1 do not matter.
+[[nodiscard]] bool is_dense(const TensorView& view, Layout layout);
+
+/// Whether two elements share memory.
+[[nodiscard]] bool overlaps_itself(const TensorView& view);
+
+/// Copies the elements of a view into dense memory of that layout, or back. `dense` has the view's number of elements.
+void copy_to_dense(const TensorView& view, Layout layout, std::span<std::byte> dense);
+void copy_from_dense(std::span<const std::byte> dense, Layout layout, const MutableTensorView& view);
+
+/// The same as a view to be read.
+[[nodiscard]] TensorView read_only(const MutableTensorView& view);
+
+}  // namespace tapconv
