@@ -33,7 +33,8 @@ void store_element(void* array, DType dtype, std::int64_t index, double value) n
 [[nodiscard]] double round_to(double value, DType dtype) noexcept;
 
 /// The largest error of rounding a finite number of magnitude `value` to nearest: half the spacing of the type's
-/// numbers there, subnormals included; 0 for float64.
+/// numbers there, subnormals included; infinite where the type overflows; 0 for float64 and for a `value` that is not
+/// finite.
 [[nodiscard]] double half_spacing(double value, DType dtype) noexcept;
 
 }  // namespace tapconv
