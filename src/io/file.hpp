@@ -30,6 +30,10 @@ class InputFile {
   /// Throws Error{environment} with the path and the reason; anything but a regular file is refused.
   explicit InputFile(const std::filesystem::path& path);
 
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+  [[nodiscard]] const Descriptor& descriptor() const noexcept { return descriptor_; }
+
   /// Size when the file was opened.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
@@ -41,6 +45,24 @@ class InputFile {
   std::filesystem::path path_;
   Descriptor descriptor_;
   std::uint64_t bytes_ = 0;
+};
+
+/// The number that these bytes, at most 8, hold, the least significant first.
+[[nodiscard]] std::uint64_t little_endian(std::span<const std::byte> bytes);
+
+/// A whole file in memory, read-only; its pages are loaded when they are touched. It outlives the InputFile.
+class MappedFile {
+ public:
+  /// `file` is not empty. Throws Error{environment}.
+  explicit MappedFile(const InputFile& file);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+
+ private:
+  std::span<std::byte> bytes_;
 };
 
 /// A file that appears under its name only when it is whole: written under a temporary name in the same folder, flushed

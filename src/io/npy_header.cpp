@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <system_error>
 
+#include "io/file.hpp"
+#include "problem/tensor_shape.hpp"
 #include "problem/text.hpp"
 
 namespace tapconv::io {
@@ -15,13 +18,14 @@ constexpr std::string_view magic = "\x93NUMPY";
 /// Enough for any shape with room to spare; NumPy writes 118 bytes for most.
 constexpr std::uint64_t largest_header_bytes = 65536;
 
-constexpr std::size_t most_dimensions = 64;
+/// The types of .npy that are read and written.
+struct NpyType {
+  std::string_view descr;
+  DType dtype;
+};
+constexpr NpyType npy_types[] = {{"<f2", DType::float16}, {"<f4", DType::float32}, {"<f8", DType::float64}};
 
-std::uint64_t little_endian(std::span<const std::byte> bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
-  return value;
-}
+constexpr std::string_view valid_types = "'<f2', '<f4' and '<f8' (little-endian float16, float32, float64) are valid";
 
 /// At most 40 bytes of `text`, everything but printable ASCII escaped.
 std::string printable(std::string_view text) {
@@ -37,18 +41,12 @@ std::string printable(std::string_view text) {
   return result;
 }
 
-std::string tuple_text(std::span<const std::int64_t> shape) {
-  std::string text = "(";
-  for (std::size_t i = 0; i < shape.size(); ++i) text += fmt::format("{}{}", i == 0 ? "" : ", ", shape[i]);
-  return text + (shape.size() == 1 ? ",)" : ")");
-}
-
 /// The part of Python's literal syntax that a header of a plain array uses.
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, std::string_view file) : text_(text), file_(file) {}
 
-  std::vector<std::int64_t> parse() {
+  NpyHeader parse() {
     expect('{', "the start of a dictionary");
     while (!accept('}')) {
       entry();
@@ -60,7 +58,7 @@ class HeaderParser {
     require(has_descr_, "descr");
     require(has_order_, "fortran_order");
     require(has_shape_, "shape");
-    return shape_;
+    return header_;
   }
 
  private:
@@ -87,32 +85,31 @@ class HeaderParser {
   void descr() {
     skip_space();
     if (peek() == '[') {
-      fail(ErrorCode::usage, "{}: descr is a structured type, {}; only '<f4' (little-endian float32) is valid", file_,
-           printable(text_.substr(at_)));
+      fail(ErrorCode::usage, "{}: descr is a structured type, {}; {}", file_, printable(text_.substr(at_)),
+           valid_types);
     }
     const std::string_view found = string("a type in quotes");
-    if (found != "<f4") {
-      fail(ErrorCode::usage, "{}: descr is '{}'; only '<f4' (little-endian float32) is valid", file_, printable(found));
+    const auto* const type = std::ranges::find(npy_types, found, &NpyType::descr);
+    if (type == std::end(npy_types)) {
+      fail(ErrorCode::usage, "{}: descr is '{}'; {}", file_, printable(found), valid_types);
     }
+    header_.dtype = type->dtype;
   }
 
   void fortran_order() {
     skip_space();
-    if (accept_word("False")) return;
-    if (accept_word("True")) {
-      fail(ErrorCode::usage, "{}: fortran_order is True; only False (C order, last axis fastest) is valid", file_);
-    }
-    refuse("True or False");
+    header_.fortran_order = accept_word("True");
+    if (!header_.fortran_order && !accept_word("False")) refuse("True or False");
   }
 
   void shape() {
     expect('(', "a tuple");
     if (accept(')')) return;
     for (;;) {
-      shape_.push_back(integer());
+      header_.shape.push_back(integer());
       const bool comma = accept(',');
       if (accept(')')) {
-        if (shape_.size() == 1 && !comma) fail_shape_without_comma();
+        if (header_.shape.size() == 1 && !comma) fail_shape_without_comma();
         return;
       }
       if (!comma) refuse("',' or ')' after a dimension");
@@ -121,7 +118,7 @@ class HeaderParser {
 
   [[noreturn]] void fail_shape_without_comma() const {
     fail(ErrorCode::usage, "{}: shape is the number ({}), not a tuple; a tuple of one is written ({},)", file_,
-         shape_[0], shape_[0]);
+         header_.shape[0], header_.shape[0]);
   }
 
   std::int64_t integer() {
@@ -190,7 +187,7 @@ class HeaderParser {
   std::string_view file_;
   std::size_t at_ = 0;
   bool has_descr_ = false, has_order_ = false, has_shape_ = false;
-  std::vector<std::int64_t> shape_;
+  NpyHeader header_;
 };
 
 }  // namespace
@@ -214,37 +211,25 @@ NpyPreamble parse_npy_preamble(std::span<const std::byte, npy_preamble_bytes> st
   return preamble;
 }
 
-std::vector<std::int64_t> parse_npy_header(std::string_view header, std::string_view file) {
+NpyHeader parse_npy_header(std::string_view header, std::string_view file) {
   return HeaderParser(header, file).parse();
 }
 
-std::int64_t npy_value_count(std::span<const std::int64_t> shape, std::string_view file) {
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(sizeof(float));
-  if (shape.size() > most_dimensions) {
-    fail(ErrorCode::usage, "{}: shape has {} dimensions; at most {} are valid", file, shape.size(), most_dimensions);
-  }
-  std::int64_t count = 1;
-  for (const std::int64_t size : shape) {
-    if (size < 1) {
-      fail(ErrorCode::usage, "{}: shape {} has a dimension of {}; at least 1 is valid", file, tuple_text(shape), size);
-    }
-    if (size > most / count) {
-      fail(ErrorCode::usage, "{}: shape {} has more values than 64 bits can address", file, tuple_text(shape));
-    }
-    count *= size;
-  }
-  return count;
-}
-
-std::string format_npy_header(std::span<const std::int64_t> shape) {
+std::string format_npy_header(const NpyHeader& header, std::string_view file) {
   constexpr std::size_t prefix_bytes = 10, alignment = 64;
-  std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': {}, }}", tuple_text(shape));
-  const std::size_t total = (prefix_bytes + header.size() + alignment) / alignment * alignment;
-  header.resize(total - prefix_bytes - 1, ' ');
-  header += '\n';
+  const auto* const type = std::ranges::find(npy_types, header.dtype, &NpyType::dtype);
+  if (type == std::end(npy_types)) {
+    fail(ErrorCode::usage, "{}: .npy has no type {}; float16, float32 and float64 are valid, or a .safetensors file",
+         file, name(header.dtype));
+  }
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", type->descr,
+                                 header.fortran_order ? "True" : "False", tuple_text(header.shape));
+  const std::size_t total = (prefix_bytes + text.size() + alignment) / alignment * alignment;
+  text.resize(total - prefix_bytes - 1, ' ');
+  text += '\n';
   std::string result(magic);
-  result += {'\x01', '\x00', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
-  return result + header;
+  result += {'\x01', '\x00', static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
+  return result + text;
 }
 
 }  // namespace tapconv::io

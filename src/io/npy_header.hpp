@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tapconv/dtype.hpp"
+
 namespace tapconv::io {
 
 /// Every file of a valid array is longer than this.
@@ -22,16 +24,22 @@ struct NpyPreamble {
 [[nodiscard]] NpyPreamble parse_npy_preamble(std::span<const std::byte, npy_preamble_bytes> start,
                                              std::string_view file);
 
-/// Reads the header, a Python dictionary with exactly the keys 'descr' ('<f4'), 'fortran_order' (False) and 'shape'.
-/// The dimensions are not checked beyond fitting 64 bits. Throws Error{usage} with the byte of the header.
-[[nodiscard]] std::vector<std::int64_t> parse_npy_header(std::string_view header, std::string_view file);
+/// What the header says of the array.
+struct NpyHeader {
+  DType dtype = DType::float32;
+  bool fortran_order = false;  ///< first axis fastest
+  std::vector<std::int64_t> shape;
 
-/// Number of values in an array of `shape`: at most 64 dimensions, each at least 1, and a size in bytes that fits 63
-/// bits. Throws Error{usage}.
-[[nodiscard]] std::int64_t npy_value_count(std::span<const std::int64_t> shape, std::string_view file);
+  friend bool operator==(const NpyHeader&, const NpyHeader&) = default;
+};
 
-/// Everything that precedes the values in a file of format 1.0: a multiple of 64 bytes. `shape` is one that
-/// npy_value_count() accepts.
-[[nodiscard]] std::string format_npy_header(std::span<const std::int64_t> shape);
+/// Reads the header, a Python dictionary with exactly the keys 'descr' ('<f2', '<f4' or '<f8'), 'fortran_order' (True
+/// or False) and 'shape'. The dimensions are not checked beyond fitting 64 bits. Throws Error{usage} with the byte of
+/// the header.
+[[nodiscard]] NpyHeader parse_npy_header(std::string_view header, std::string_view file);
+
+/// Everything that precedes the values in a file of format 1.0: a multiple of 64 bytes. The shape is one that
+/// checked_count() accepts. Throws Error{usage} for bfloat16, which .npy does not have; `file` names the file.
+[[nodiscard]] std::string format_npy_header(const NpyHeader& header, std::string_view file);
 
 }  // namespace tapconv::io
