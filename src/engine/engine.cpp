@@ -74,7 +74,7 @@ RunReport run(const Problem& problem, const Device& device, const TensorSource& 
   Executable& engine = session->engine();
   engine.prepare();
   session->synchronize();
-  RunReport report{.output = {.shape = output_shape(problem), .values = {}},
+  RunReport report{.output = {},
                    .device = device,
                    .device_name = session->device_name(),
                    .solver = engine.name(),
@@ -84,7 +84,7 @@ RunReport run(const Problem& problem, const Device& device, const TensorSource& 
   report.compute_ms = session->time(engine);
   engine.finish();
   tell(0.8, "fetching the output");
-  report.output.values = session->download();
+  report.output = Tensor(output_shape(problem), session->download());
   return report;
 }
 

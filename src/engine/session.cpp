@@ -28,10 +28,13 @@ Recipes recipes(std::uint64_t seed, shared::Recipe input, shared::Recipe weight,
 std::span<const float> checked(const std::optional<Tensor>& tensor, const char* field,
                                const std::vector<std::int64_t>& shape) {
   if (!tensor) return {};
-  if (tensor->shape != shape)
-    fail(ErrorCode::usage, "{} has shape ({}); the problem needs ({})", field, fmt::join(tensor->shape, ", "),
+  if (tensor->shape() != shape)
+    fail(ErrorCode::usage, "{} has shape ({}); the problem needs ({})", field, fmt::join(tensor->shape(), ", "),
          fmt::join(shape, ", "));
-  return tensor->values;
+  if (tensor->dtype() != DType::float32 || tensor->strides() != strides_of(shape, Layout::contiguous))
+    fail(ErrorCode::usage, "{} is {} with strides ({}); contiguous float32 is valid", field, name(tensor->dtype()),
+         fmt::join(tensor->strides(), ", "));
+  return {static_cast<const float*>(tensor->view().data), static_cast<std::size_t>(tensor->size())};
 }
 
 }  // namespace

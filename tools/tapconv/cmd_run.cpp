@@ -38,14 +38,14 @@ void add_run(CLI::App& app, int& exit_code) {
       progress(0, "reading tensors");
       report = run(problem, options->device.chosen(), options->tensors.source(), progress);
       progress(0.9, "writing the output");
-      if (!options->output.empty()) write_npy(options->output, report.output.shape, report.output.values);
+      if (!options->output.empty()) write_tensor(options->output, report.output.view());
     }
     if (options->device.json) {
       Json json = to_json(report, problem);
       json["seed"] = options->tensors.seed_number();
       print(json);
     } else {
-      fmt::print("{}\n  output  {}{}\n", spell(problem), fmt::join(report.output.shape, " x "),
+      fmt::print("{}\n  output  {}{}\n", spell(problem), fmt::join(report.output.shape(), " x "),
                  options->output.empty() ? "" : fmt::format(", written to {}", options->output));
       fmt::print("  {} on {} ({}): planned in {:.1f} ms, computed in {:.3f} ms (one call, not a benchmark)\n",
                  report.solver, name(report.device), report.device_name, report.plan_ms, report.compute_ms);

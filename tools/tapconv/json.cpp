@@ -78,8 +78,9 @@ Json to_json(const PlanReport& report) {
 }
 
 Json to_json(const RunReport& report, const Problem& problem) {
-  return {{"problem", spell(problem)},           {"device", name(report.device)}, {"device_name", report.device_name},
-          {"output_shape", report.output.shape}, {"solver", report.solver},       {"plan_ms", report.plan_ms},
+  return {{"problem", spell(problem)},         {"device", name(report.device)},
+          {"device_name", report.device_name}, {"output_shape", report.output.shape()},
+          {"solver", report.solver},           {"plan_ms", report.plan_ms},
           {"compute_ms", report.compute_ms}};
 }
 

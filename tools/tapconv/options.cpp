@@ -51,9 +51,9 @@ std::uint64_t TensorOptions::seed_number() const { return static_cast<std::uint6
 TensorSource TensorOptions::source() const {
   TensorSource source;
   source.seed = seed_number();
-  if (!input.empty()) source.input = read_npy(input);
-  if (!weight.empty()) source.weight = read_npy(weight);
-  if (!bias.empty()) source.bias = read_npy(bias);
+  if (!input.empty()) source.input = read_tensor(input);
+  if (!weight.empty()) source.weight = read_tensor(weight);
+  if (!bias.empty()) source.bias = read_tensor(bias);
   return source;
 }
 
