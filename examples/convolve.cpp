@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iostream>
+#include <vector>
 
 #include "tapconv/engine.hpp"
 #include "tapconv/error.hpp"
@@ -16,19 +17,19 @@ int main(int argc, char** argv) {
   }
   try {
     const tapconv::Problem problem = tapconv::parse_problem(argv[1]);
-    tapconv::TensorSource tensors;  // drawn where not given; tapconv::read_npy() reads one from a file
+    tapconv::TensorSource tensors;  // drawn where not given; tapconv::read_tensor() reads one from a file
     tensors.seed = 1;
     const tapconv::RunReport result = tapconv::run(problem, tapconv::default_device(), tensors);
 
     std::cout << "output:";
     const char* separator = " ";
-    for (const auto size : result.output.shape) {
+    for (const auto size : result.output.shape()) {
       std::cout << separator << size;
       separator = " x ";
     }
     std::cout << "\nfirst values:";
-    const std::size_t count = std::min<std::size_t>(result.output.values.size(), 8);
-    for (std::size_t i = 0; i < count; ++i) std::cout << ' ' << result.output.values[i];
+    const std::vector<double> values = result.output.values();
+    for (std::size_t i = 0; i < std::min<std::size_t>(values.size(), 8); ++i) std::cout << ' ' << values[i];
     std::cout << "\ncomputed by " << result.solver << " on " << result.device_name << '\n';
     return 0;
   } catch (const tapconv::Error& error) {

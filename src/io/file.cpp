@@ -98,6 +98,12 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> target) const {
   }
 }
 
+std::uint64_t little_endian(std::span<const std::byte> bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
+  return value;
+}
+
 MappedFile::MappedFile(const InputFile& file) {
   void* const start = ::mmap(nullptr, file.bytes(), PROT_READ, MAP_PRIVATE, file.descriptor().get(), 0);
   if (start == MAP_FAILED) fail_with_errno("map into memory", file.path());

@@ -47,6 +47,9 @@ class InputFile {
   std::uint64_t bytes_ = 0;
 };
 
+/// The number that these bytes, at most 8, hold, the least significant first.
+[[nodiscard]] std::uint64_t little_endian(std::span<const std::byte> bytes);
+
 /// A whole file in memory, read-only; its pages are loaded when they are touched. It outlives the InputFile.
 class MappedFile {
  public:

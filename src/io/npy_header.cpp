@@ -6,6 +6,7 @@
 #include <limits>
 #include <system_error>
 
+#include "io/file.hpp"
 #include "problem/tensor_shape.hpp"
 #include "problem/text.hpp"
 
@@ -25,12 +26,6 @@ struct NpyType {
 constexpr NpyType npy_types[] = {{"<f2", DType::float16}, {"<f4", DType::float32}, {"<f8", DType::float64}};
 
 constexpr std::string_view valid_types = "'<f2', '<f4' and '<f8' (little-endian float16, float32, float64) are valid";
-
-std::uint64_t little_endian(std::span<const std::byte> bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
-  return value;
-}
 
 /// At most 40 bytes of `text`, everything but printable ASCII escaped.
 std::string printable(std::string_view text) {

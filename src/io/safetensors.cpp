@@ -21,8 +21,7 @@ std::uint64_t header_bytes(const InputFile& file, const std::string& path) {
   }
   std::array<std::byte, safetensors_length_bytes> start;
   file.read(0, start);
-  std::uint64_t length = 0;
-  for (std::size_t i = start.size(); i-- > 0;) length = length << 8 | std::to_integer<std::uint64_t>(start[i]);
+  const std::uint64_t length = little_endian(start);
   const std::uint64_t present = file.bytes() - safetensors_length_bytes;
   if (length > present || length > largest_safetensors_header_bytes) {
     fail(ErrorCode::usage, "{}: not a .safetensors file: it declares a header of {} bytes; at most {} are valid", path,

@@ -19,8 +19,6 @@ using Json = nlohmann::json;
 
 constexpr std::string_view metadata_key = "__metadata__";
 
-constexpr std::size_t most_dimensions = 64;
-
 struct SafetensorsType {
   std::string_view spelling;
   DType dtype;
@@ -127,7 +125,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
-    fail(ErrorCode::usage, "{}: byte {} of the header is where it stops being valid JSON", file_, position);
+    fail(ErrorCode::usage, "{}: the header is not valid JSON, or has too large a number, at byte {}", file_, position);
   }
 
  private:
@@ -233,6 +231,10 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t 
   HeaderReader reader(file);
   if (!json.starts_with('{')) {
     fail(ErrorCode::usage, "{}: the header starts with '{}'; {} is valid", file, excerpt(json.substr(0, 8)), "'{'");
+  }
+  // The parser takes a zero byte for the end and would leave the rest unseen.
+  if (const std::size_t zero = json.find('\0'); zero != std::string_view::npos) {
+    fail(ErrorCode::usage, "{}: byte {} of the header is 0; no such byte is valid", file, zero);
   }
   (void)Json::sax_parse(json.begin(), json.end(), &reader);
   SafetensorsHeader header = reader.take();

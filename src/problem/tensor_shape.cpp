@@ -8,7 +8,6 @@
 namespace tapconv {
 namespace {
 
-constexpr std::size_t most_dimensions = 64;
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 
 /// Whether the sum of |size * stride| over the axes, in bytes, fits 63 bits.
