@@ -181,8 +181,10 @@ double allowed_error(const Problem& problem, const OracleOutput& expected) {
                 intermediate_rounding(problem.contract) * expected.magnitude;
   }
   const double error = activated_error(problem.activation, expected.sum, sum_error, problem.negative_slope);
-  const bool stored_in_16_bits = element_bytes(problem.out_dtype) == 2;
-  return error + (stored_in_16_bits ? half_spacing(std::abs(expected.value) + error, problem.out_dtype) : 0);
+  if (element_bytes(problem.out_dtype) != 2) return error;
+  // A value beyond the type's range rounds to its largest number at best.
+  const double largest = problem.out_dtype == DType::float16 ? 65504 : 0x1.fep127;
+  return error + half_spacing(std::min(std::abs(expected.value) + error, largest), problem.out_dtype);
 }
 
 }  // namespace tapconv

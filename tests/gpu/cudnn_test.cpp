@@ -103,8 +103,8 @@ class CudnnGpuTest : public ::testing::Test {
 
       Problem computed = problem;
       computed.bias = plan.adds_bias();
-      const Operands operands{input, weight, computed.bias ? std::span<const float>(bias) : std::span<const float>()};
-      const auto expected = oracle(computed, operands, outputs, OperandRounding::exact);
+      const auto expected =
+          oracle(computed, operands(input, weight, computed.bias ? bias : Values()), outputs, OperandRounding::exact);
       const bool exact = !plan.notes().winograd && !plan.notes().fft;
       int wrong = 0;
       for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -55,11 +55,11 @@ TEST_F(Direct, ExactIntegersAreExact) {
     };
     const auto x = integers(element_count(input_shape(problem))), w = integers(element_count(weight_shape(problem)));
     const auto b = integers(problem.bias ? problem.out_channels : 0);
-    session->upload({x, w, b});
+    session->upload(operands(x, w, b));
     execute(*session, session->engine());
     const auto outputs = all_outputs(problem);
-    const auto expected = oracle(problem, {x, w, b}, outputs, OperandRounding::exact);
-    const auto actual = session->download();
+    const auto expected = oracle(problem, operands(x, w, b), outputs, OperandRounding::exact);
+    const std::vector<double> actual = session->download().values();
     for (std::size_t i = 0; i < outputs.size(); ++i) ASSERT_EQ(expected[i].value, actual[i]) << i;
   }
 }
@@ -106,9 +106,9 @@ TEST_F(Direct, SubnormalsAreKept) {
   session->fill(recipes);
   expect_within_contract(*session, "subnormal");
   const auto outputs = all_outputs(problem);
-  const auto actual = session->gather(outputs);
+  const std::vector<double> actual = session->gather(outputs).values;
   EXPECT_GT(std::count_if(actual.begin(), actual.end(),
-                          [](float y) { return y != 0 && std::abs(y) < std::numeric_limits<float>::min(); }),
+                          [](double y) { return y != 0 && std::abs(y) < std::numeric_limits<float>::min(); }),
             300);
 }
 
@@ -134,11 +134,11 @@ TEST_F(Direct, SameBitsEveryTimeAndForEveryBatch) {
   const HostOperands host(problem, uniform_recipes(problem, 1));
   const auto result = [&](const Problem& p, std::span<const float> input) {
     const auto session = open(p);
-    session->upload({input, host.weight, host.bias});
+    session->upload(operands(input, host.weight, host.bias));
     execute(*session, session->engine());
-    const auto first = session->download();
+    const std::vector<double> first = session->download().values();
     execute(*session, session->engine());
-    EXPECT_EQ(first, session->download());
+    EXPECT_EQ(first, session->download().values());
     return first;
   };
   const auto whole = result(problem, host.input);
@@ -186,8 +186,8 @@ TEST_F(Direct, MoreThanTwoToTheThirtyOneElements) {
   execute(*session, session->engine());
   const auto outputs = sample_outputs(problem, 100000, 1);
   EXPECT_GT(outputs.back(), std::int64_t{1} << 31);
-  ErrorStatistics statistics(problem.contract);
-  statistics.add(outputs, session->gather(outputs), session->evaluate(outputs, OperandRounding::exact));
+  ErrorStatistics statistics(problem);
+  statistics.add(outputs, session->gather(outputs).values, session->evaluate(outputs, OperandRounding::exact));
   EXPECT_EQ(0, statistics.violations());
 }
 
@@ -199,9 +199,9 @@ TEST_F(Direct, MoreBlocksThanOneRowOfTheGrid) {
   execute(*session, session->engine());
   const auto outputs = sample_outputs(problem, 100000, 1);
   const auto actual = session->gather(outputs);
-  EXPECT_EQ(0, std::count_if(actual.begin(), actual.end(), Session::unwritten));
-  ErrorStatistics statistics(problem.contract);
-  statistics.add(outputs, actual, session->evaluate(outputs, OperandRounding::exact));
+  EXPECT_EQ(0, std::count(actual.unwritten.begin(), actual.unwritten.end(), true));
+  ErrorStatistics statistics(problem);
+  statistics.add(outputs, actual.values, session->evaluate(outputs, OperandRounding::exact));
   EXPECT_EQ(0, statistics.violations());
 }
 
@@ -213,6 +213,21 @@ TEST_F(Direct, MemoryThatIsNotThereIsAnError) {
     EXPECT_EQ(ErrorCode::memory, error.code());
     EXPECT_NE(std::string(error.what()).find("4000000000000 bytes of device memory are needed"), std::string::npos)
         << error.what();
+  }
+}
+
+TEST_F(Direct, WhatNoSolverTakesIsRefusedWithTheReason) {
+  for (const char* text : {"ConvTranspose2d(4, 4, 3) @ 1x4x5x5", "Conv2d(4, 4, 3, dtype=bfloat16) @ 1x4x5x5",
+                           "Conv2d(4, 4, 3, padding=1, padding_mode='reflect') @ 1x4x5x5",
+                           "Conv2d(4, 4, 3, layout=channels_last) @ 1x4x5x5",
+                           "Conv2d(4, 4, 3, activation=relu) @ 1x4x5x5", "DepthwiseSeparable2d(4, 4, 3) @ 1x4x5x5"}) {
+    try {
+      (void)open(parse_problem(text));
+      FAIL() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(ErrorCode::usage, error.code());
+      EXPECT_NE(std::string(error.what()).find("direct: "), std::string::npos) << error.what();
+    }
   }
 }
 

@@ -32,7 +32,7 @@ struct HostOperands {
         weight(draw(recipes.weight, element_count(weight_shape(problem)))),
         bias(draw(recipes.bias, problem.bias ? problem.out_channels : 0)) {}
 
-  [[nodiscard]] Operands spans() const { return {input, weight, bias}; }
+  [[nodiscard]] Operands spans() const { return operands(input, weight, bias); }
 
  private:
   static std::vector<float> draw(const shared::Recipe& recipe, std::int64_t count) {

@@ -86,7 +86,8 @@ inline Grid convolve(const Problem& p, const Grid& x, Grid w) {
     std::vector<std::int64_t> xi{i[0], c}, yi{i[0], k}, wi{k, i[3]};
     if (p.kind == Kind::transposed) wi = {c, i[2]};
     for (int axis = 0; axis < p.rank; ++axis) {
-      const std::int64_t tap = i[static_cast<std::size_t>(4 + axis)], q = i[static_cast<std::size_t>(4 + p.rank + axis)];
+      const std::int64_t tap = i[static_cast<std::size_t>(4 + axis)],
+                         q = i[static_cast<std::size_t>(4 + p.rank + axis)];
       const std::int64_t far = q * p.stride[axis] + tap * p.dilation[axis];
       wi.push_back(tap);
       if (p.kind == Kind::transposed) {
@@ -112,7 +113,8 @@ struct DefinitionOperands {
       : input(input_shape(p)),
         weight(weight_shape(p)),
         bias({std::max<std::int64_t>(bias_count(p), 1)}),
-        pointwise_weight(p.kind == Kind::depthwise_separable ? pointwise_weight_shape(p) : std::vector<std::int64_t>{1}),
+        pointwise_weight(p.kind == Kind::depthwise_separable ? pointwise_weight_shape(p)
+                                                             : std::vector<std::int64_t>{1}),
         pointwise_bias({std::max<std::int64_t>(pointwise_bias_count(p), 1)}),
         residual(output_shape(p)) {
     std::uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;

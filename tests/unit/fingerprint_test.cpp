@@ -6,6 +6,7 @@
 #include <random>
 
 #include "oracle/statistics.hpp"
+#include "tapconv/shared.cuh"
 
 namespace tapconv {
 namespace {
@@ -39,11 +40,11 @@ Data draw(const Problem& problem, shared::Values values, std::uint64_t seed) {
 Fingerprint of(const Problem& problem, const Data& data, OperandRounding arithmetic) {
   const std::vector<std::int64_t> outputs = sample_outputs(problem, 512, 1);
   std::vector<std::vector<double>> exact_sums;
-  std::vector<float> result;
+  std::vector<double> result;
   RootMeanSquare noise;
   for (const OperandRounding rounding : all_operand_roundings) {
     std::vector<double>& values = exact_sums.emplace_back();
-    for (const OracleOutput& output : oracle(problem, {data.x, data.w, {}}, outputs, rounding)) {
+    for (const OracleOutput& output : oracle(problem, operands(data.x, data.w, {}), outputs, rounding)) {
       values.push_back(output.value);
       if (rounding != arithmetic) continue;
       result.push_back(output.sequential);
@@ -99,12 +100,12 @@ TEST(Fingerprint, DoesNotKnowNoise) {
   std::vector<std::vector<double>> exact_sums;
   for (const OperandRounding rounding : all_operand_roundings) {
     std::vector<double>& values = exact_sums.emplace_back();
-    for (const OracleOutput& output : oracle(problem, {data.x, data.w, {}}, outputs, rounding))
+    for (const OracleOutput& output : oracle(problem, operands(data.x, data.w, {}), outputs, rounding))
       values.push_back(output.value);
   }
   std::mt19937 random(1);
   std::normal_distribution<double> noise(0, 1e-3);
-  std::vector<float> result;
+  std::vector<double> result;
   for (const double value : exact_sums[0]) result.push_back(static_cast<float>(value * (1 + noise(random))));
   EXPECT_EQ("unknown", fingerprint(result, exact_sums, 0).name());
 }

@@ -98,8 +98,8 @@ void expect_convolution_axis(const Problem& p) {
   EXPECT_EQ(inside, axis.inside());
 }
 
-/// Checks a transposed convolution's axis against the definition: input i adds weight t to output i*stride + t*dilation -
-/// padding_lo.
+/// Checks a transposed convolution's axis against the definition: input i adds weight t to output i*stride + t*dilation
+/// - padding_lo.
 void expect_transposed_axis(const Problem& p) {
   const std::int64_t output = output_extent(p)[0];
   std::set<Triple> expected;
@@ -133,7 +133,9 @@ void expect_transposed_axis(const Problem& p) {
         ASSERT_LT(tap, p.kernel[0]);
         const bool in = i >= 0 && i < p.input[0];
         inside = inside && in;
-        if (in) EXPECT_TRUE(found.emplace(o, tap, i).second) << "a product twice";
+        if (in) {
+          EXPECT_TRUE(found.emplace(o, tap, i).second) << "a product twice";
+        }
       }
     }
     EXPECT_EQ(inside, axis.inside());
@@ -224,8 +226,9 @@ TEST(Lowering, TenThousandRandomProblems) {
           EXPECT_EQ(output[axis], actual.output);
         }
         count += conv.grid_size();
-        const std::int64_t first = (conv.axis[0].origin * conv.axis[1].output + conv.axis[1].origin) * conv.axis[2].output +
-                                   conv.axis[2].origin;
+        const std::int64_t first =
+            (conv.axis[0].origin * conv.axis[1].output + conv.axis[1].origin) * conv.axis[2].output +
+            conv.axis[2].origin;
         EXPECT_EQ(1, ++covered[first]) << "two tap convolutions start at one output";
       }
       const std::int64_t positions = output[0] * output[1] * output[2];

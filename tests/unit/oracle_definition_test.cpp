@@ -49,7 +49,9 @@ TEST(OracleDefinition, TwoThousandRandomProblemsExactly) {
       ASSERT_EQ(sums.values[i], actual[i].sum) << i;
       ASSERT_EQ(activate(p.activation, sums.values[i], p.negative_slope), actual[i].value) << i;
       ASSERT_EQ(magnitudes.values[i], actual[i].magnitude) << i;
-      if (p.kind != Kind::depthwise_separable) ASSERT_EQ(products.values[i], actual[i].products) << i;
+      if (p.kind != Kind::depthwise_separable) {
+        ASSERT_EQ(products.values[i], actual[i].products) << i;
+      }
       if (p.dtype != DType::float64) {
         const double chain = static_cast<float>(activate(p.activation, sums.values[i], p.negative_slope));
         ASSERT_EQ(round_to(chain, p.out_dtype), actual[i].sequential) << i;

@@ -11,8 +11,10 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
 ErrorStatistics judge(float actual, const OracleOutput& expected, Contract contract = Contract::fp32) {
-  ErrorStatistics statistics(contract);
-  statistics.add(std::vector<std::int64_t>{5}, std::vector<float>{actual}, std::vector<OracleOutput>{expected});
+  Problem problem;
+  problem.contract = contract;
+  ErrorStatistics statistics(problem);
+  statistics.add(std::vector<std::int64_t>{5}, std::vector<double>{actual}, std::vector<OracleOutput>{expected});
   return statistics;
 }
 
@@ -61,19 +63,64 @@ TEST(ErrorStatistics, AnInfinityMayBecomeNanOnceASumOverflows) {
 }
 
 TEST(ErrorStatistics, RootMeanSquares) {
-  ErrorStatistics statistics(Contract::tf32);
+  Problem problem;
+  problem.contract = Contract::tf32;
+  ErrorStatistics statistics(problem);
   const std::vector<OracleOutput> expected{{.value = 0, .magnitude = 9, .products = 1, .sequential = 1},
                                            {.value = 0, .magnitude = 9, .products = 1, .sequential = 1}};
-  statistics.add(std::vector<std::int64_t>{0, 1}, std::vector<float>{3, -4}, expected);
+  statistics.add(std::vector<std::int64_t>{0, 1}, std::vector<double>{3, -4}, expected);
   EXPECT_DOUBLE_EQ(std::sqrt(12.5), statistics.rms_error());
   EXPECT_DOUBLE_EQ(1, statistics.sequential_rms_error());
   EXPECT_DOUBLE_EQ(4, statistics.max_error());
 }
 
+TEST(ErrorStatistics, SixteenBitOutputsMayRoundAndOverflow) {
+  Problem problem;
+  problem.dtype = problem.out_dtype = DType::float16;
+  problem.contract = Contract::fp16;
+  const auto ratio = [&](double actual, double value) {
+    ErrorStatistics statistics(problem);
+    statistics.add(
+        std::vector<std::int64_t>{0}, std::vector<double>{actual},
+        std::vector<OracleOutput>{
+            {.value = value, .sum = value, .magnitude = std::abs(value), .products = 1, .sequential = value}});
+    return statistics.worst_ratio();
+  };
+  EXPECT_LE(ratio(1, 1 + 0x1p-11), 1) << "a tie of float16, rounded either way";
+  EXPECT_LE(ratio(1 + 0x1p-10, 1 + 0x1p-11), 1);
+  EXPECT_GT(ratio(1 + 0x1p-10, 1 + 0x1p-12), 1);
+  EXPECT_EQ(0, ratio(infinity, 65521)) << "rounds to infinity";
+  EXPECT_EQ(0, ratio(infinity, 65519.999)) << "within the bound of a value that rounds to infinity";
+  EXPECT_EQ(infinity, ratio(infinity, 65000));
+  EXPECT_LE(ratio(65504, 65521), 1.1);
+  EXPECT_GT(ratio(65504, 70000), 100);
+  EXPECT_EQ(infinity, ratio(-infinity, 70000));
+}
+
+TEST(ErrorStatistics, AnActivationIsPartOfTheBound) {
+  Problem problem;
+  problem.activation = Activation::silu;
+  const auto ratio = [&](double actual, double sum) {
+    ErrorStatistics statistics(problem);
+    statistics.add(std::vector<std::int64_t>{0}, std::vector<double>{actual},
+                   std::vector<OracleOutput>{{.value = activate(Activation::silu, sum, 0),
+                                              .sum = sum,
+                                              .magnitude = std::abs(sum),
+                                              .products = 1,
+                                              .sequential = 0}});
+    return statistics.worst_ratio();
+  };
+  EXPECT_LE(ratio(activate(Activation::silu, 3 * (1 + 0x1p-21), 0), 3), 1);
+  EXPECT_GT(ratio(activate(Activation::silu, 3 * (1 + 0x1p-18), 0), 3), 1);
+  EXPECT_EQ(0, ratio(nan, -infinity)) << "-infinity * 0, as the formula says";
+  EXPECT_EQ(0, ratio(0, -infinity));
+  EXPECT_EQ(infinity, ratio(-1, -infinity));
+}
+
 TEST(Closeness, FollowsTheCustomaryFormula) {
   Closeness closeness;
-  closeness.add(std::vector<float>{1.0f, 1.00015f, 1.0003f, infinity, nan, 2},
-                std::vector<float>{1.0f, 1.0f, 1.0f, infinity, nan, nan});
+  closeness.add(std::vector<double>{1.0, 1.00015, 1.0003, infinity, nan, 2},
+                std::vector<double>{1.0, 1.0, 1.0, infinity, nan, nan});
   EXPECT_EQ(6, closeness.count);
   EXPECT_EQ(3, closeness.failures);  // 3e-4 > 2e-4, and the two NaNs
   EXPECT_NEAR(3e-4, closeness.max_difference, 1e-7);
