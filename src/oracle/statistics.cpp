@@ -15,8 +15,12 @@ double ErrorStatistics::ratio_of(double actual, const OracleOutput& expected) co
   const bool may_overflow = expected.magnitude > std::numeric_limits<float>::max() && problem_.dtype != DType::float64;
   if (!std::isfinite(actual) && may_overflow) return 0;
   if (std::isnan(expected.value)) return std::isnan(actual) ? 0 : infinity;
-  if (std::isinf(expected.value)) return actual == expected.value ? 0 : infinity;
-  if (std::isnan(actual)) return expected.sum == -infinity && problem_.activation != Activation::none ? 0 : infinity;
+  if (std::isinf(expected.sum)) {
+    const bool smooth = problem_.activation != Activation::none && problem_.activation != Activation::relu &&
+                        problem_.activation != Activation::leaky_relu;
+    return actual == expected.value || (smooth && std::isnan(actual) && expected.sum < 0) ? 0 : infinity;
+  }
+  if (std::isnan(actual)) return infinity;
   const double bound = allowed_error(problem_, expected);
   if (std::isinf(actual))
     return round_to(expected.value + std::copysign(bound, actual), problem_.out_dtype) == actual ? 0 : infinity;

@@ -13,16 +13,27 @@ struct Bound {
   std::string_view by;
 };
 
-/// The bound of a device of the given speeds.
-Bound bound(const Problem& problem, double byte_per_s, double ffma_flop_per_s, double tf32_flop_per_s) {
-  const Work amount = work(problem);
-  const Bound memory{1e3 * amount.byte / byte_per_s, "memory"};
-  const Bound ffma{1e3 * amount.flop / ffma_flop_per_s, "FFMA"};
-  const Bound tf32{1e3 * amount.flop / tf32_flop_per_s, "TF32"};
+struct Rates {
+  double byte_per_s, ffma_flop_per_s, tf32_flop_per_s, f16_flop_per_s;
+};
+
+/// The time that the arithmetic takes which the contract asks for.
+Bound arithmetic_bound(const Problem& problem, double flop, const Rates& rates) {
+  const Bound ffma{1e3 * flop / rates.ffma_flop_per_s, "FFMA"};
+  const Bound tf32{1e3 * flop / rates.tf32_flop_per_s, "TF32"};
   const Bound three_tf32{3 * tf32.ms, "3xTF32"};
-  Bound arithmetic = ffma;
-  if (problem.contract == Contract::tf32) arithmetic = tf32;
-  if (problem.contract == Contract::fp32 && problem.groups == 1 && three_tf32.ms < ffma.ms) arithmetic = three_tf32;
+  const Bound f16{1e3 * flop / rates.f16_flop_per_s, "16-bit"};
+  if (problem.contract == Contract::fp64) return {0, "memory"};
+  if (problem.contract == Contract::ieee) return ffma;
+  if (problem.dtype != DType::float32) return f16;
+  if (problem.contract == Contract::tf32) return tf32;
+  return problem.groups == 1 && three_tf32.ms < ffma.ms ? three_tf32 : ffma;
+}
+
+Bound bound(const Problem& problem, const Rates& rates) {
+  const Work amount = work(problem);
+  const Bound memory{1e3 * amount.byte / rates.byte_per_s, "memory"};
+  const Bound arithmetic = arithmetic_bound(problem, amount.flop, rates);
   return arithmetic.ms > memory.ms ? arithmetic : memory;
 }
 
@@ -39,6 +50,8 @@ std::vector<Ceilings> read_ceilings() {
                        .reach_ffma_flop_per_s = reach.at("ffma_flop_per_s"),
                        .limit_tf32_flop_per_s = limit.at("tf32_flop_per_s"),
                        .reach_tf32_flop_per_s = reach.at("tf32_flop_per_s"),
+                       .limit_f16_flop_per_s = limit.at("f16_flop_per_s"),
+                       .reach_f16_flop_per_s = reach.at("f16_flop_per_s"),
                        .l2_byte = entry.at("l2_byte")});
   }
   return devices;
@@ -52,11 +65,12 @@ const std::vector<Ceilings>& known_ceilings() {
 }
 
 TimeFloor floor_time(const Problem& problem, const Ceilings& ceilings) {
-  const Bound limit =
-      bound(problem, ceilings.limit_byte_per_s, ceilings.limit_ffma_flop_per_s, ceilings.limit_tf32_flop_per_s);
-  const Bound reach =
-      bound(problem, ceilings.reach_byte_per_s, ceilings.reach_ffma_flop_per_s, ceilings.reach_tf32_flop_per_s);
-  const double output_byte = 4 * static_cast<double>(element_count(output_shape(problem)));
+  const Bound limit = bound(problem, {ceilings.limit_byte_per_s, ceilings.limit_ffma_flop_per_s,
+                                      ceilings.limit_tf32_flop_per_s, ceilings.limit_f16_flop_per_s});
+  const Bound reach = bound(problem, {ceilings.reach_byte_per_s, ceilings.reach_ffma_flop_per_s,
+                                      ceilings.reach_tf32_flop_per_s, ceilings.reach_f16_flop_per_s});
+  const double output_byte =
+      static_cast<double>(element_bytes(problem.out_dtype)) * static_cast<double>(element_count(output_shape(problem)));
   const double hidden_ms = 1e3 * std::min(output_byte, ceilings.l2_byte) / ceilings.limit_byte_per_s;
   return {.device_name = ceilings.name,
           .limit_ms = limit.ms,

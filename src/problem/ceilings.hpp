@@ -19,6 +19,8 @@ struct Ceilings {
   double reach_ffma_flop_per_s = 0;
   double limit_tf32_flop_per_s = 0;  ///< dense TF32 on the tensor cores
   double reach_tf32_flop_per_s = 0;
+  double limit_f16_flop_per_s = 0;  ///< dense float16 and bfloat16 on the tensor cores
+  double reach_f16_flop_per_s = 0;
   double l2_byte = 0;  ///< of written data that a call can leave behind in the cache
 };
 
@@ -27,7 +29,8 @@ struct Ceilings {
 
 /// The least time of a problem: the longer of its traffic and its arithmetic. The arithmetic is FFMA for `ieee`, TF32
 /// for `tf32`, and for `fp32` the faster of FFMA and 3xTF32 (three TF32 products for each of ours), FFMA alone if there
-/// are groups.
+/// are groups. 16-bit operands go through the tensor cores as they are, except for `ieee`. Nothing is known of
+/// float64's arithmetic: its traffic alone counts.
 [[nodiscard]] TimeFloor floor_time(const Problem& problem, const Ceilings& ceilings);
 
 /// The floor on the device with exactly this name, if its ceilings are known.

@@ -56,7 +56,7 @@ TEST(DirectSource, FiltersLargerThanSharedMemoryAndHugeTensorsCompile) {
   expect_clean_kernel(parse_problem("Conv2d(3, 20, 31, padding=15) @ 1x3x64x64"), "90a");
   expect_clean_kernel(parse_problem("Conv1d(1, 1, 3, padding=1) @ 2x1x3000000000"), "90a");
   expect_clean_kernel(parse_problem("Conv1d(4, 4, 2, dilation=2000000000) @ 1x4x2100000000"), "90a");
-  expect_clean_kernel(parse_problem("Conv1d(1, 1, 1, padding=4611686018427387903, stride=4611686018427387904) @ 1x1x1"),
+  expect_clean_kernel(parse_problem("Conv1d(1, 1, 1, padding=1152921504606846975, stride=1152921504606846976) @ 1x1x1"),
                       "90a");
   // More blocks than one row of the grid holds.
   expect_clean_kernel(parse_problem("Conv1d(2147483649, 2147483649, 1, groups=2147483649) @ 1x2147483649x1"), "90a");

@@ -102,12 +102,10 @@ TEST(ErrorStatistics, AnActivationIsPartOfTheBound) {
   problem.activation = Activation::silu;
   const auto ratio = [&](double actual, double sum) {
     ErrorStatistics statistics(problem);
-    statistics.add(std::vector<std::int64_t>{0}, std::vector<double>{actual},
-                   std::vector<OracleOutput>{{.value = activate(Activation::silu, sum, 0),
-                                              .sum = sum,
-                                              .magnitude = std::abs(sum),
-                                              .products = 1,
-                                              .sequential = 0}});
+    statistics.add(
+        std::vector<std::int64_t>{0}, std::vector<double>{actual},
+        std::vector<OracleOutput>{
+            {.value = activate(Activation::silu, sum, 0), .sum = sum, .magnitude = 1, .products = 1, .sequential = 0}});
     return statistics.worst_ratio();
   };
   EXPECT_LE(ratio(activate(Activation::silu, 3 * (1 + 0x1p-21), 0), 3), 1);
@@ -115,6 +113,7 @@ TEST(ErrorStatistics, AnActivationIsPartOfTheBound) {
   EXPECT_EQ(0, ratio(nan, -infinity)) << "-infinity * 0, as the formula says";
   EXPECT_EQ(0, ratio(0, -infinity));
   EXPECT_EQ(infinity, ratio(-1, -infinity));
+  EXPECT_EQ(infinity, ratio(nan, infinity));
 }
 
 TEST(Closeness, FollowsTheCustomaryFormula) {
