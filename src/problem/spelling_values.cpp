@@ -64,8 +64,8 @@ class ValueReader {
     } else if (word.empty() && cursor_.position() == start) {
       read_tuple(valid, [&](int axis) { return read_sides(axis, valid); });
     } else if (!words || word != "valid") {
-      cursor_.fail_at(start,
-                      fmt::format("padding = {} for {} has no meaning; valid: {}", excerpt(word), draft_.layer, valid));
+      cursor_.fail_at(
+          start, fmt::format("padding = {} is not possible for {}; valid: {}", excerpt(word), draft_.layer, valid));
     }
   }
 
@@ -153,10 +153,9 @@ class ValueReader {
       comma = cursor_.accept(',');
     } while (comma && !cursor_.accept(close));
     if (!comma) cursor_.expect(close, fmt::format("',' or '{}'", close));
-    // As in Python, "(3)" is a number and "(3,)" a tuple.
-    const bool number = tuple && count == 1 && !comma && numeric;
-    const bool parenthesized = tuple && count == 1 && !comma && !numeric;
-    if ((count != rank_ && !number) || parenthesized) {
+    // As in Python, "(3)" is a number, "((2, 0))" a pair, and "(3,)" a tuple.
+    const bool parenthesized = tuple && count == 1 && !comma;
+    if (parenthesized ? !numeric : count != rank_) {
       cursor_.fail_at(
           start, fmt::format("{} is a tuple of {}{}; valid for {}: {}", name(field_),
                              count > max_rank ? "more than " : "", std::min(count, max_rank), draft_.layer, valid));
