@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Installs what is missing (scripts/setup.sh), builds everything with g++, with clang, and with clang under sanitizers,
-# and runs all checks and tests. One line a step; a failing step's log follows its line. Ends with ctest's own summary of
+# and runs all checks and tests. TAPCONV_FUZZ_SECONDS sets how long each fuzzer runs (30). One line a step; a failing step's log follows its line. Ends with ctest's own summary of
 # the release build's tests, and with 1 if any step failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
-fuzz_seconds=5
+fuzz_seconds=${TAPCONV_FUZZ_SECONDS:-30}
 logs=build/logs
 rm -rf "$logs"
 mkdir -p "$logs"
@@ -59,6 +59,11 @@ if step asan-build build asan; then
   step npy-fuzz fuzz npy
   step safetensors-fuzz fuzz safetensors
   step spelling-fuzz fuzz spelling
+fi
+
+# oneDNN's OpenMP runtime is not built for the thread sanitizer, so this build is without the CPU engine.
+if step tsan-build build tsan; then
+  step tsan-tests tests_of tsan
 fi
 
 step release-tests tests_of release
