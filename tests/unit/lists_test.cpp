@@ -6,9 +6,11 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
+#include "problem/data.hpp"
 #include "tapconv/error.hpp"
 
 namespace tapconv {
@@ -71,6 +73,17 @@ TEST(Lists, EveryProblemIsValidAndHasASpelling) {
       EXPECT_NO_THROW(validate(problem));
       EXPECT_EQ(parse_problem(spell(problem)), problem) << spell(problem);
       EXPECT_GE(count, 1);
+    }
+  }
+}
+
+TEST(Lists, FilesHoldTheCanonicalSpelling) {
+  for (const ProblemList& list : problem_lists()) {
+    if (list.name == "kernelbench") continue;
+    const nlohmann::json file = read_data("lists/" + list.name + ".json");
+    ASSERT_EQ(file.at("problems").size(), list.problems.size());
+    for (std::size_t i = 0; i < list.problems.size(); ++i) {
+      EXPECT_EQ(file.at("problems")[i].at("problem"), spell(list.problems[i].problem));
     }
   }
 }
