@@ -17,6 +17,13 @@ Contract contract_of(const std::string& text) {
   fail(ErrorCode::internal, "published.json: own_contract = {}; valid: ieee, fp32 or tf32", text);
 }
 
+Kind kind_of(const std::string& text) {
+  if (text == "conv") return Kind::convolution;
+  if (text == "conv_transpose") return Kind::transposed;
+  if (text == "depthwise_separable") return Kind::depthwise_separable;
+  fail(ErrorCode::internal, "published.json: kind = {}; valid: conv, conv_transpose or depthwise_separable", text);
+}
+
 Extent extent_of(const nlohmann::json& values, std::int64_t neutral) {
   Extent extent{neutral, neutral, neutral};
   for (std::size_t axis = 0; axis < values.size(); ++axis) extent.at(axis) = values[axis];
@@ -26,10 +33,7 @@ Extent extent_of(const nlohmann::json& values, std::int64_t neutral) {
 PublishedProblem read_problem(const nlohmann::json& entry) {
   PublishedProblem published{entry.at("id"), {}, entry.at("reference_arithmetic")};
   Problem& problem = published.problem;
-  const std::string kind = entry.at("kind");
-  problem.kind = kind == "conv"             ? Kind::convolution
-                 : kind == "conv_transpose" ? Kind::transposed
-                                            : Kind::depthwise_separable;
+  problem.kind = kind_of(entry.at("kind"));
   problem.rank = static_cast<int>(entry.at("input").size());
   problem.batch = entry.at("batch");
   problem.in_channels = entry.at("in_channels");

@@ -6,7 +6,7 @@
 
 namespace tapconv {
 
-/// The published problem of that name that this version computes, or null.
+/// The published problem of that name, or null.
 [[nodiscard]] const PublishedProblem* find_published(std::string_view name);
 
 }  // namespace tapconv

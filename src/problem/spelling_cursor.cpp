@@ -35,6 +35,15 @@ std::string_view Cursor::identifier() {
   return take(end - position_);
 }
 
+std::string_view Cursor::problem_name() {
+  std::size_t end = position_;
+  while (end < text_.size() &&
+         (is_letter(text_[end]) || is_digit(text_[end]) || std::string_view("-./").find(text_[end]) != text_.npos)) {
+    ++end;
+  }
+  return take(end - position_);
+}
+
 std::string_view Cursor::word() {
   if (at_end()) return {};
   const char quote = text_[position_];
@@ -53,19 +62,41 @@ std::int64_t Cursor::integer(std::string_view field, std::string_view valid) {
   if (end < text_.size() && text_[end] == '-') ++end;
   const std::size_t first_digit = end;
   while (end < text_.size() && is_digit(text_[end])) ++end;
-  if (end == first_digit) {
-    const std::string value = value_at(start);
-    fail_at(start, value.empty() ? fmt::format("{} is missing a number; valid: {}", field, valid)
-                                 : fmt::format("{} = {} is not a whole number; valid: {}", field, value, valid));
-  }
+  if (end == first_digit) refuse_number(start, field, "whole number", valid);
   std::int64_t value = 0;
   const std::string_view digits = text_.substr(start, end - start);
   if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc()) {
-    fail_at(start, fmt::format("{} = {} is too large; valid: at most {}", field, excerpt(digits),
-                               std::numeric_limits<std::int64_t>::max()));
+    using Limits = std::numeric_limits<std::int64_t>;
+    fail_at(start, digits[0] == '-'
+                       ? fmt::format("{} = {} is too small; valid: at least {}", field, excerpt(digits), Limits::min())
+                       : fmt::format("{} = {} is too large; valid: at most {}", field, excerpt(digits), Limits::max()));
   }
   take(digits.size());
   return value;
+}
+
+double Cursor::number(std::string_view field, std::string_view valid) {
+  const std::size_t start = position_;
+  std::size_t end = start;
+  while (end < text_.size() && (is_digit(text_[end]) || std::string_view("+-.eE").find(text_[end]) != text_.npos))
+    ++end;
+  double value = 0;
+  const std::string_view digits = text_.substr(start, end - start);
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error == std::errc::result_out_of_range) {
+    fail_at(start,
+            fmt::format("{} = {} is out of range; valid: {} that a double can hold", field, excerpt(digits), valid));
+  }
+  if (error != std::errc() || stop != digits.data() + digits.size()) refuse_number(start, field, "number", valid);
+  take(digits.size());
+  return value;
+}
+
+void Cursor::refuse_number(std::size_t start, std::string_view field, std::string_view kind,
+                           std::string_view valid) const {
+  const std::string value = value_at(start);
+  fail_at(start, value.empty() ? fmt::format("{} is missing a number; valid: {}", field, valid)
+                               : fmt::format("{} = {} is not a {}; valid: {}", field, value, kind, valid));
 }
 
 void Cursor::unexpected(std::string_view valid) const {

@@ -25,11 +25,17 @@ class Cursor {
   /// Takes an identifier; empty if none is next.
   std::string_view identifier();
 
+  /// Takes the name of a problem: letters, digits, '_', '-', '.' and '/'; empty if none is next.
+  std::string_view problem_name();
+
   /// Takes a word, bare or in single or double quotes; empty if none is next.
   std::string_view word();
 
   /// Takes a whole number with an optional minus sign.
   std::int64_t integer(std::string_view field, std::string_view valid);
+
+  /// Takes a decimal number, rounded to the nearest double.
+  double number(std::string_view field, std::string_view valid);
 
   /// Fails because the next token is not what may stand here.
   [[noreturn]] void unexpected(std::string_view valid) const;
@@ -39,6 +45,9 @@ class Cursor {
   [[nodiscard]] std::string value_at(std::size_t position) const;
 
  private:
+  /// Fails because no number of the kind that is wanted starts at `start`.
+  [[noreturn]] void refuse_number(std::size_t start, std::string_view field, std::string_view kind,
+                                  std::string_view valid) const;
   void skip_space();
   std::string_view take(std::size_t size);
 

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "tapconv/error.hpp"
@@ -29,6 +30,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto problem = parse(std::string_view(reinterpret_cast<const char*>(data), size));
   if (!problem) return 0;
   tapconv::validate(*problem);
-  if (problem->padding_lo == problem->padding_hi) require(parse(tapconv::spell(*problem)) == problem);
+  const std::string text = tapconv::spell(*problem);
+  const auto again = parse(text);
+  require(again == problem && tapconv::spell(*again) == text);
   return 0;
 }

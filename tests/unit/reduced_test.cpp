@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <set>
 
+#include "extreme_problem.hpp"
 #include "random_problem.hpp"
 #include "tapconv/error.hpp"
 #include "tapconv/problem.hpp"
@@ -91,6 +92,22 @@ TEST(Reduced, RandomProblemsAreSmallAndWhole) {
     expect_small_and_whole(problem);
     if (::testing::Test::HasFailure()) break;
   }
+}
+
+TEST(Reduced, ExtremeRandomProblemsStayValid) {
+  int valid = 0;
+  for (std::uint64_t seed = 0; seed < 10'000; ++seed) {
+    const Problem problem = testing::extreme_problem(seed);
+    try {
+      validate(problem);
+    } catch (const Error&) {
+      continue;
+    }
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    expect_reduced(problem);
+    ++valid;
+  }
+  EXPECT_GE(valid, 1000);
 }
 
 TEST(Reduced, ATypicalLayer) {

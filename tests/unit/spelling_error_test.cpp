@@ -24,19 +24,25 @@ std::string refusal(std::string_view text) {
 }
 
 constexpr std::string_view keywords =
-    "in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, math, rounding, padding_mode";
+    "in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, dtype, out_dtype, "
+    "layout, math, rounding, residual, activation, negative_slope";
+constexpr std::string_view variations =
+    "bias, dtype, out_dtype, layout, math, rounding, residual, activation, negative_slope";
 constexpr std::string_view everything =
-    "Conv1d, Conv2d, Conv3d, or a published problem (kb50, kb54, kb55, kb56, kb59, kb60, kb62, kb63, kb66, kb67, kb76, "
-    "kb80, kb82, kb83, kb84, kb85, kb87)";
+    "Conv1d/2d/3d, ConvTranspose1d/2d/3d, DepthwiseSeparable1d/2d/3d, or a named problem ('tapconv problems' lists "
+    "them)";
+constexpr std::string_view layers =
+    "Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, DepthwiseSeparable1d, "
+    "DepthwiseSeparable2d, DepthwiseSeparable3d";
 
 TEST(SpellingErrors, PointAtTheCause) {
-  const std::string list(keywords);
-  const std::string all(everything);
+  const std::string list(keywords), varied(variations), all(everything), modules(layers);
   const std::string goldens[] = {
       // The grammar.
-      "unexpected end of the text; valid: Conv1d, Conv2d, Conv3d, or a published problem\n"
-      "  \n"
-      "  ^",
+      "unexpected end of the text; valid: " + all +
+          "\n"
+          "  \n"
+          "  ^",
       "unexpected end of the text; valid: '('\n"
       "  Conv2d\n"
       "        ^",
@@ -59,29 +65,30 @@ TEST(SpellingErrors, PointAtTheCause) {
       "  Conv2d(4, 4, 3, math='tf32) @ 1x4x9x9\n"
       "                       ^",
       // Names of layers and problems.
-      "ConvTranspose2d is not supported in this version; valid: " + all +
-          "\n"
-          "  ConvTranspose2d(4, 4, 3) @ 1x4x9x9\n"
-          "  ^",
-      "Conv4d is not a layer or published problem (did you mean 'Conv1d'?); valid: " + all +
+      "Conv4d is not a layer or a named problem (did you mean 'Conv1d'?); valid: " + all +
           "\n"
           "  Conv4d(4, 4, 3) @ 1x4x9x9\n"
           "  ^",
-      "Linear is not a layer or published problem; valid: " + all +
+      "ConvTransposed2d is not a layer or a named problem (did you mean 'ConvTranspose2d'?); valid: " + all +
+          "\n"
+          "  ConvTransposed2d(4, 4, 3) @ 1x4x9x9\n"
+          "  ^",
+      "Linear is not a layer or a named problem; valid: " + all +
           "\n"
           "  Linear(4, 4)\n"
           "  ^",
-      "nn.ConvTranspose1d is not supported in this version; valid: Conv1d, Conv2d, Conv3d\n"
-      "  torch.nn.ConvTranspose1d(4, 4, 3) @ 1x4x9\n"
-      "           ^",
-      "kb86x is not a layer or published problem (did you mean 'kb56'?); valid: " + all +
+      "nn.LazyConv1d is not supported (did you mean 'Conv1d'?); valid: " + modules +
+          "\n"
+          "  torch.nn.LazyConv1d(4, 4, 3) @ 1x4x9\n"
+          "           ^",
+      "kb86x is not a layer or a named problem (did you mean 'kb86'?); valid: " + all +
           "\n"
           "  kb86x\n"
           "  ^",
-      "kb57 is a published conv_transpose, which is not supported in this version; valid: " + all +
+      "resnet5/conv-1.b is not a layer or a named problem; valid: " + all +
           "\n"
-          "  kb57(math=fp32)\n"
-          "  ^",
+          "   resnet5/conv-1.b(math=fp32)\n"
+          "   ^",
       // Arguments.
       "kernel_size is missing; valid: Conv2d(in_channels, out_channels, kernel_size, ...)\n"
       "  Conv2d(4, 4) @ 1x4x9x9\n"
@@ -95,8 +102,8 @@ TEST(SpellingErrors, PointAtTheCause) {
           "                              ^",
       "too many values without a keyword; valid: keyword=value for " + list +
           "\n"
-          "  Conv2d(4, 4, 3, 1, 0, 1, 1, True, 'zeros') @ 1x4x9x9\n"
-          "                                    ^",
+          "  Conv2d(4, 4, 3, 1, 0, 1, 1, True, 'zeros', 0) @ 1x4x9x9\n"
+          "                                             ^",
       "kernel_size is given twice; valid: once\n"
       "  Conv2d(4, 4, 3, kernel_size=3) @ 1x4x9x9\n"
       "                  ^",
@@ -108,25 +115,69 @@ TEST(SpellingErrors, PointAtTheCause) {
           "\n"
           "  Conv2d(4, 4, kernel=3) @ 1x4x9x9\n"
           "               ^",
-      "dtype is not supported in this version; valid: " + list +
+      "device is not an argument of Conv2d: where to compute is said by --device, not by the problem; valid: " + list +
           "\n"
-          "  Conv2d(4, 4, 3, dtype=torch.float32) @ 1x4x9x9\n"
+          "  Conv2d(4, 4, 3, device='cuda') @ 1x4x9x9\n"
           "                  ^",
-      "padding_mode = reflect is not supported in this version; valid: zeros\n"
-      "  Conv2d(4, 4, 3, padding_mode='reflect') @ 1x4x9x9\n"
+      "dynamic is not an argument of Conv2d: dynamic sizes are marked in the shape, as in 8?x64x512x256; valid: " +
+          list +
+          "\n"
+          "  Conv2d(4, 4, 3, dynamic=True) @ 1x4x9x9\n"
+          "                  ^",
+      "output_padding is not an argument of Conv2d (did you mean 'padding'?); valid: " + list +
+          "\n"
+          "  Conv2d(4, 4, 3, output_padding=1) @ 1x4x9x9\n"
+          "                  ^",
+      "padding_mode = constant is unknown; valid: zeros, reflect, replicate, circular\n"
+      "  Conv2d(4, 4, 3, padding_mode='constant') @ 1x4x9x9\n"
       "                               ^",
-      "math = fp16 is not supported in this version (did you mean 'fp32'?); valid: ieee, fp32, tf32\n"
-      "  Conv2d(4, 4, 3, math=fp16) @ 1x4x9x9\n"
+      "math = fp8 is unknown (did you mean 'fp32'?); valid: ieee, fp32, tf32, fp16, bf16, fp64\n"
+      "  Conv2d(4, 4, 3, math=fp8) @ 1x4x9x9\n"
       "                       ^",
-      "bias = 1 is not a truth value; valid: True, False, true, false\n"
+      "rounding = rz is unknown (did you mean 'rn'?); valid: rna, rn\n"
+      "  Conv2d(4, 4, 3, rounding=rz) @ 1x4x9x9\n"
+      "                           ^",
+      "dtype = float8 is unknown (did you mean 'float'?); valid: float32, float16, bfloat16, float64\n"
+      "  Conv2d(4, 4, 3, dtype=torch.float8) @ 1x4x9x9\n"
+      "                        ^",
+      "out_dtype = 16 is unknown; valid: float32, float16, bfloat16, float64\n"
+      "  Conv2d(4, 4, 3, out_dtype=16) @ 1x4x9x9\n"
+      "                            ^",
+      "layout = channels_last_3d is unknown (did you mean 'channels_last'?); valid: contiguous, channels_last\n"
+      "  Conv2d(4, 4, 3, memory_format=torch.channels_last_3d) @ 1x4x9x9\n"
+      "                                ^",
+      "activation = swish is unknown; valid: none, relu, leaky_relu, silu, gelu, gelu_tanh\n"
+      "  Conv2d(4, 4, 3, activation=swish) @ 1x4x9x9\n"
+      "                             ^",
+      "negative_slope = inf is not a number; valid: a finite number\n"
+      "  Conv2d(4, 4, 3, negative_slope=inf) @ 1x4x9x9\n"
+      "                                 ^",
+      "negative_slope = 1e999 is out of range; valid: a finite number that a double can hold\n"
+      "  Conv2d(4, 4, 3, negative_slope=1e999) @ 1x4x9x9\n"
+      "                                 ^",
+      "negative_slope = 0.1.2 is not a number; valid: a finite number\n"
+      "  Conv2d(4, 4, 3, negative_slope=0.1.2) @ 1x4x9x9\n"
+      "                                 ^",
+      "bias = 1 is unknown; valid: True, False\n"
       "  Conv2d(4, 4, 3, bias=1) @ 1x4x9x9\n"
       "                       ^",
-      "stride is not an argument of kb56; valid: math, rounding, bias\n"
-      "  kb56(stride=2)\n"
-      "       ^",
-      "a value without a keyword follows a published name; valid: keyword=value for math, rounding, bias\n"
-      "  kb56(2)\n"
-      "       ^",
+      "residual = yes is unknown; valid: True, False\n"
+      "  Conv2d(4, 4, 3, residual=yes) @ 1x4x9x9\n"
+      "                           ^",
+      "stride is not an argument of kb56; valid: " + varied +
+          "\n"
+          "  kb56(stride=2)\n"
+          "       ^",
+      "a value without a keyword follows a problem's name; valid: keyword=value for " + varied +
+          "\n"
+          "  kb56(2)\n"
+          "       ^",
+      "groups is not an argument of DepthwiseSeparable1d; valid: in_channels, out_channels, kernel_size, stride, "
+      "padding, dilation, bias, padding_mode, depth_multiplier, dtype, out_dtype, layout, math, rounding, residual, "
+      "activation, negative_slope"
+      "\n"
+      "  DepthwiseSeparable1d(4, 4, 3, groups=4) @ 1x4x9\n"
+      "                                ^",
       // Numbers and tuples.
       "kernel_size = 3.5 is not a whole number; valid: a number, or 2 of them in parentheses\n"
       "  Conv2d(4, 4, 3.5) @ 1x4x9x9\n"
@@ -155,8 +206,36 @@ TEST(SpellingErrors, PointAtTheCause) {
       "kernel_size is a tuple of more than 3; valid for Conv3d: a number, or 3 of them in parentheses\n"
       "  Conv3d(4, 4, (3, 3, 3, 3, 3)) @ 1x4x9x9x9\n"
       "               ^",
-      "padding = reflect is not supported; valid: a number, 2 of them, 'same' or 'valid'\n"
+      "padding = reflect is not possible for Conv2d; valid: a number, or 2 of them or of pairs (before, after) in "
+      "parentheses; 'same', 'valid'\n"
       "  Conv2d(4, 4, 3, padding='reflect') @ 1x4x9x9\n"
+      "                          ^",
+      "padding = same is not possible for ConvTranspose2d; valid: a number, or 2 of them or of pairs (before, after) "
+      "in parentheses\n"
+      "  ConvTranspose2d(4, 4, 3, padding='same') @ 1x4x9x9\n"
+      "                                   ^",
+      "padding is a tuple of 2; valid for Conv1d: a number or ((before, after),); 'same', 'valid'\n"
+      "  Conv1d(4, 4, 3, padding=(2, 0)) @ 1x4x9\n"
+      "                          ^",
+      "padding is a tuple of 1; valid for Conv1d: a number or ((before, after),); 'same', 'valid'\n"
+      "  Conv1d(4, 4, 3, padding=((2, 0))) @ 1x4x9\n"
+      "                          ^",
+      "padding is a tuple of 1; valid for Conv2d: a number, or 2 of them or of pairs (before, after) in parentheses; "
+      "'same', 'valid'\n"
+      "  Conv2d(4, 4, 3, padding=((2, 0),)) @ 1x4x9x9\n"
+      "                          ^",
+      "unexpected ','; valid: ')' after the pair\n"
+      "  Conv2d(4, 4, 3, padding=((2, 0,,), 1)) @ 1x4x9x9\n"
+      "                                 ^",
+      "unexpected ')'; valid: ',' and what is added after the input\n"
+      "  Conv2d(4, 4, 3, padding=((2), 1)) @ 1x4x9x9\n"
+      "                             ^",
+      "padding is missing a number; valid: a number, or 2 of them or of pairs (before, after) in parentheses; 'same', "
+      "'valid'\n"
+      "  Conv2d(4, 4, 3, padding=(((2, 0), 1), 1)) @ 1x4x9x9\n"
+      "                            ^",
+      "padding = -9223372036854775809 is too small; valid: at least -9223372036854775808\n"
+      "  Conv1d(4, 4, 3, padding=-9223372036854775809) @ 1x4x9\n"
       "                          ^",
       "padding = 'same' with stride = (1, 2); valid: 'same' with stride = 1, or numbers\n"
       "  Conv2d(4, 4, 3, padding='same', stride=(1, 2)) @ 1x4x9x9\n"
@@ -180,6 +259,12 @@ TEST(SpellingErrors, PointAtTheCause) {
       "the shape has C = 5; valid: in_channels = 4\n"
       "  Conv2d(4, 4, 3) @ 1x5x9x9\n"
       "                      ^",
+      "the shape has C = 4?; valid: in_channels = 4\n"
+      "  Conv2d(4, 4, 3) @ 1?x4?x9x9\n"
+      "                       ^",
+      "unexpected '?'; valid: 'x' in NxCxHxW\n"
+      "  Conv2d(4, 4, 3) @ 1??x4x9x9\n"
+      "                      ^",
       // What validate() refuses.
       "batch = 0; valid: 1 or more\n"
       "  Conv2d(4, 4, 3) @ 0x4x9x9\n"
@@ -190,9 +275,34 @@ TEST(SpellingErrors, PointAtTheCause) {
       "stride = 0 on axis W; valid: 1 or more\n"
       "  Conv2d(4, 4, 3, stride=(1, 0)) @ 1x4x9x9\n"
       "                             ^",
-      "padding = -1 on axis H; valid: 0 or more\n"
-      "  Conv2d(4, 4, 3, 1, -1) @ 1x4x9x9\n"
-      "                     ^",
+      "padding = -4 and -5 on axis W crops more than the input of 9 has; valid: padding that leaves a position of the "
+      "input\n"
+      "  Conv2d(4, 4, 3, padding=(0, (-4, -5))) @ 1x4x9x9\n"
+      "                              ^",
+      "padding = 9 with padding_mode = reflect on axis H; valid: at most 8, one less than the input\n"
+      "  Conv2d(4, 4, 3, padding=(9, 1), padding_mode=reflect) @ 1x4x9x9\n"
+      "                           ^",
+      "padding_mode = reflect for a transposed convolution; valid: zeros\n"
+      "  ConvTranspose2d(4, 4, 3, padding_mode=reflect) @ 1x4x9x9\n"
+      "                                        ^",
+      "output_padding = 2 on axis W; valid: 0 or more, less than stride = 2 or dilation = 1\n"
+      "  ConvTranspose2d(4, 4, 3, 2, 0, (1, 2)) @ 1x4x9x9\n"
+      "                                     ^",
+      "math = tf32 with dtype = float16; valid: ieee, fp32, fp16\n"
+      "  kb56(dtype=float16, math=tf32)\n"
+      "                           ^",
+      "rounding = rn with math = fp32; valid: with math = tf32 alone\n"
+      "  Conv1d(4, 4, 1, rounding=rn) @ 1x4x9\n"
+      "                           ^",
+      "out_dtype = float32 with dtype = float64; valid: float64 for both or for none\n"
+      "  Conv1d(4, 4, 1, dtype=double, out_dtype=float) @ 1x4x9\n"
+      "                                          ^",
+      "negative_slope = 0.5 with activation = relu; valid: with activation = leaky_relu alone\n"
+      "  Conv1d(4, 4, 1, activation=relu, negative_slope=0.5) @ 1x4x9\n"
+      "                                                  ^",
+      "depth_multiplier = 0; valid: 1 or more\n"
+      "  DepthwiseSeparable1d(4, 4, 1, depth_multiplier=0) @ 1x4x9\n"
+      "                                                 ^",
       "groups = 3 does not divide in_channels = 64; valid: a common divisor of in_channels and out_channels "
       "(1, 2, 4, 8, ..., 64)\n"
       "  Conv2d(64, 128, 3, groups=3) @ 1x64x9x9\n"
@@ -220,7 +330,7 @@ TEST(SpellingErrors, ShowEveryByteAsOneColumn) {
             "   kb56 ?\n"
             "        ^");
   EXPECT_EQ(refusal("kb56(math='t\xc3\xa4\x1b[31mf')"),
-            "math = t???[31mf is not supported in this version; valid: ieee, fp32, tf32\n"
+            "math = t???[31mf is unknown; valid: ieee, fp32, tf32, fp16, bf16, fp64\n"
             "  kb56(math='t???[31mf')\n"
             "            ^");
 }
@@ -230,11 +340,10 @@ TEST(SpellingErrors, ShowLongTextsThroughAWindow) {
   EXPECT_EQ(refusal("kb56" + spaces + "?" + spaces), "unexpected '?'; valid: the end of the text\n  ..." +
                                                          std::string(50, ' ') + "?" + std::string(49, ' ') + "...\n  " +
                                                          std::string(53, ' ') + "^");
-  EXPECT_EQ(refusal(spaces),
-            "unexpected end of the text; valid: Conv1d, Conv2d, Conv3d, or a published problem\n  ..." +
-                std::string(100, ' ') + "\n  " + std::string(103, ' ') + "^");
-  EXPECT_EQ(refusal("!" + spaces), "unexpected '!'; valid: Conv1d, Conv2d, Conv3d, or a published problem\n  !" +
-                                       std::string(99, ' ') + "...\n  ^");
+  EXPECT_EQ(refusal(spaces), "unexpected end of the text; valid: " + std::string(everything) + "\n  ..." +
+                                 std::string(100, ' ') + "\n  " + std::string(103, ' ') + "^");
+  EXPECT_EQ(refusal("!" + spaces),
+            "unexpected '!'; valid: " + std::string(everything) + "\n  !" + std::string(99, ' ') + "...\n  ^");
   EXPECT_EQ(SpellingError("message", "text", 99).position(), 4U);
 }
 
@@ -268,6 +377,16 @@ TEST(SpellingErrors, HugeTextsCostLittle) {
            "kb56 @ (" + repeat("1,"),
            "Conv2d(" + repeat("4, "),
            "Conv2d(4, 4, 3" + repeat(" ") + "!",
+           repeat("kb56/"),
+           repeat("-."),
+           "Conv2d(4, 4, 3, padding=" + repeat("("),
+           "Conv2d(4, 4, 3, padding=(" + repeat("(1,2),"),
+           "Conv2d(4, 4, 3, negative_slope=" + repeat("9"),
+           "Conv2d(4, 4, 3, negative_slope=0." + repeat("0"),
+           "Conv2d(4, 4, 3, negative_slope=" + repeat("1e"),
+           "Conv2d(4, 4, 3, dtype=" + repeat("torch."),
+           "kb56 @ " + repeat("1?x"),
+           "kb56 @ 1" + repeat("?"),
        }) {
     const std::string message = refusal(text);
     EXPECT_NE(message, "valid");
@@ -291,11 +410,12 @@ void expect_sane(const std::string& text) {
 }
 
 TEST(SpellingErrors, RandomDamageIsNeverFatal) {
-  const std::string alphabet = std::string("()[],=@x.'\"-0123456789 \tConvdkbTF\xff") + '\0';
+  const std::string alphabet = std::string("()[],=@x?.'\"-0123456789 \tConvdkbTF/e\xff") + '\0';
   std::mt19937_64 generator(1);
   const auto below = [&](std::size_t bound) { return generator() % bound; };
   for (std::uint64_t seed = 0; seed < 20000; ++seed) {
-    std::string text = seed % 3 == 0 ? "kb56(math=fp32, bias=True) @ 1x64x51x25" : spell(testing::random_problem(seed));
+    std::string text =
+        seed % 3 == 0 ? "kb56(math=fp32, bias=True) @ 1x64x51x25" : spell(testing::any_random_problem(seed));
     for (std::size_t edits = 1 + below(3); edits > 0 && !text.empty(); --edits) {
       const std::size_t position = below(text.size());
       switch (below(4)) {
@@ -317,9 +437,15 @@ TEST(SpellingErrors, RandomDamageIsNeverFatal) {
 }
 
 TEST(SpellingErrors, EveryPrefixIsRefused) {
-  const std::string text = "torch.nn.Conv2d(4, 8, (3, 1), padding='same', bias=True, math='tf32') @ (1, 4, 9, 9)";
-  ASSERT_EQ(refusal(text), "valid");
-  for (std::size_t size = 0; size < text.size(); ++size) EXPECT_NE(refusal(text.substr(0, size)), "valid") << size;
+  for (const std::string text : {
+           "torch.nn.Conv2d(4, 8, (3, 1), padding='same', bias=True, math='tf32') @ (1, 4, 9, 9)",
+           "ConvTranspose1d(4, 8, 3, padding=((1, -2),), dtype=torch.half, activation=leaky_relu, negative_slope=0.25) "
+           "@ "
+           "[1?, 4, 9?]",
+       }) {
+    ASSERT_EQ(refusal(text), "valid");
+    for (std::size_t size = 0; size < text.size(); ++size) EXPECT_NE(refusal(text.substr(0, size)), "valid") << size;
+  }
 }
 
 }  // namespace
