@@ -151,6 +151,7 @@ struct Translation {
 struct NamedProblem {
   std::string name;
   Problem problem;
+  std::int64_t count = 1;  ///< how many layers of the network are this one
 };
 
 /// Problems that belong together.

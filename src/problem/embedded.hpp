@@ -14,7 +14,7 @@ struct EmbeddedFile {
 /// Device code, with paths as kernels include them ("tapconv/direct.cuh").
 [[nodiscard]] std::span<const EmbeddedFile> kernel_files();
 
-/// data/*.json.
+/// data/*.json and data/lists/*.json, with paths below data/.
 [[nodiscard]] std::span<const EmbeddedFile> data_files();
 
 }  // namespace tapconv

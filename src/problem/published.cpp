@@ -60,17 +60,6 @@ std::vector<PublishedProblem> read_published() {
   return problems;
 }
 
-const std::vector<NamedProblem>& named_problems() {
-  static const std::vector<NamedProblem> cached = [] {
-    std::vector<NamedProblem> problems;
-    for (const auto& published : published_problems()) {
-      problems.push_back({.name = published.name, .problem = published.problem});
-    }
-    return problems;
-  }();
-  return cached;
-}
-
 }  // namespace
 
 const std::vector<PublishedProblem>& published_problems() {
@@ -82,18 +71,6 @@ const PublishedProblem* find_published(std::string_view name) {
   const auto& problems = published_problems();
   const auto found = std::ranges::find(problems, name, &PublishedProblem::name);
   return found == problems.end() ? nullptr : &*found;
-}
-
-const NamedProblem* find_named(std::string_view name) {
-  const auto& problems = named_problems();
-  const auto found = std::ranges::find(problems, name, &NamedProblem::name);
-  return found == problems.end() ? nullptr : &*found;
-}
-
-std::vector<std::string_view> problem_names() {
-  std::vector<std::string_view> names;
-  for (const NamedProblem& problem : named_problems()) names.push_back(problem.name);
-  return names;
 }
 
 }  // namespace tapconv

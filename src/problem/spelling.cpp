@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "problem/foreign.hpp"
-#include "problem/published.hpp"
+#include "problem/lists.hpp"
 #include "problem/spelling_arguments.hpp"
 #include "problem/spelling_text.hpp"
 #include "tapconv/problem.hpp"

@@ -3,68 +3,61 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "random_problem.hpp"
+#include "golden.hpp"
 #include "tapconv/error.hpp"
 
 namespace tapconv {
 namespace {
 
+using testing::GoldenVector;
+
 std::vector<std::int64_t> all_outputs(const Problem& problem) {
   return sample_outputs(problem, element_count(output_shape(problem)), 0);
 }
 
-/// The layer of one line of tests/golden/convolutions.jsonl.
-Problem golden_problem(const nlohmann::json& line) {
-  Problem problem;
-  problem.rank = static_cast<int>(line["input"].size());
-  problem.batch = line["batch"];
-  problem.in_channels = line["in_channels"];
-  problem.out_channels = line["out_channels"];
-  problem.groups = line["groups"];
-  problem.bias = line["bias"];
-  for (int i = 0; i < problem.rank; ++i) {
-    problem.input[i] = line["input"][i];
-    problem.kernel[i] = line["kernel"][i];
-    problem.stride[i] = line["stride"][i];
-    problem.padding_lo[i] = problem.padding_hi[i] = line["padding"][i];
-    problem.dilation[i] = line["dilation"][i];
+TEST(Oracle, AgreesWithPyTorchOnGoldenVectors) {
+  const std::vector<GoldenVector> vectors = testing::golden_vectors();
+  EXPECT_EQ(vectors.size(), 500U);
+  for (const GoldenVector& golden : vectors) {
+    SCOPED_TRACE("vector " + std::to_string(&golden - vectors.data()) + ": " + spell(golden.problem));
+    validate(golden.problem);
+    ASSERT_EQ(golden.shape, output_shape(golden.problem));
+    const auto actual = oracle(golden.problem, golden.operands(), all_outputs(golden.problem), OperandRounding::exact);
+    ASSERT_EQ(golden.output.size(), actual.size());
+    for (std::size_t i = 0; i < actual.size(); ++i)
+      EXPECT_LE(std::abs(golden.output[i] - actual[i].value), 1e-12 * std::max(1.0, actual[i].magnitude)) << i;
   }
-  return problem;
 }
 
-TEST(Oracle, AgreesWithPyTorchOnGoldenVectors) {
-  std::ifstream file(TAPCONV_TEST_DATA "/golden/convolutions.jsonl");
-  std::string text;
-  ASSERT_TRUE(std::getline(file, text)) << "golden vectors are missing";
-  const double scale = nlohmann::json::parse(text)["scale"];
-  const auto floats = [&](const nlohmann::json& integers) {
-    std::vector<float> values;
-    for (const std::int64_t value : integers) values.push_back(static_cast<float>(static_cast<double>(value) * scale));
-    return values;
+TEST(GoldenVectors, CoverTheArgumentSpace) {
+  const std::vector<GoldenVector> vectors = testing::golden_vectors();
+  const auto count = [&](auto&& has) {
+    return std::ranges::count_if(vectors, [&](const GoldenVector& golden) { return has(golden.problem); });
   };
-  int count = 0;
-  while (std::getline(file, text)) {
-    const auto line = nlohmann::json::parse(text);
-    const Problem problem = golden_problem(line);
-    SCOPED_TRACE(spell(problem));
-    validate(problem);
-    const auto x = floats(line["x"]), w = floats(line["w"]), b = floats(line["b"]);
-    const std::vector<double> expected = line["y"];
-    const auto shape = output_shape(problem);
-    ASSERT_EQ(line["output"].get<std::vector<std::int64_t>>(),
-              std::vector<std::int64_t>(shape.begin() + 2, shape.end()));
-    const auto actual = oracle(problem, {x, w, b}, all_outputs(problem), OperandRounding::exact);
-    ASSERT_EQ(expected.size(), actual.size());
-    for (std::size_t i = 0; i < expected.size(); ++i)
-      EXPECT_LE(std::abs(expected[i] - actual[i].value), 1e-12 * std::max(1.0, actual[i].magnitude)) << i;
-    ++count;
-  }
-  EXPECT_EQ(200, count);
+  const auto any = [](const Extent& extent, auto&& has) { return std::ranges::any_of(extent, has); };
+  const auto negative = [](std::int64_t value) { return value < 0; };
+  const auto above_one = [](std::int64_t value) { return value > 1; };
+  for (const int rank : {1, 2, 3}) EXPECT_GE(count([&](const Problem& p) { return p.rank == rank; }), 50) << rank;
+  for (const Kind kind : {Kind::convolution, Kind::transposed, Kind::depthwise_separable})
+    EXPECT_GE(count([&](const Problem& p) { return p.kind == kind; }), 50);
+  for (const PaddingMode mode :
+       {PaddingMode::zeros, PaddingMode::reflect, PaddingMode::replicate, PaddingMode::circular})
+    EXPECT_GE(count([&](const Problem& p) { return p.padding_mode == mode; }), 25) << name(mode);
+  for (const Activation activation : all_activations)
+    EXPECT_GE(count([&](const Problem& p) { return p.activation == activation; }), 25) << name(activation);
+  EXPECT_GE(count([&](const Problem& p) { return any(p.stride, above_one); }), 100);
+  EXPECT_GE(count([&](const Problem& p) { return any(p.dilation, above_one); }), 100);
+  EXPECT_GE(count([](const Problem& p) { return p.padding_lo != p.padding_hi; }), 100);
+  EXPECT_GE(count([&](const Problem& p) { return any(p.padding_lo, negative) || any(p.padding_hi, negative); }), 50);
+  EXPECT_GE(count([](const Problem& p) { return p.output_padding != Extent{0, 0, 0}; }), 50);
+  EXPECT_GE(count([](const Problem& p) { return p.groups > 1 && p.groups < p.in_channels; }), 25);
+  EXPECT_GE(count([](const Problem& p) { return p.groups > 1 && p.out_channels > p.in_channels; }), 25);
+  EXPECT_GE(count([](const Problem& p) { return p.depth_multiplier > 1; }), 25);
+  EXPECT_GE(count([](const Problem& p) { return p.bias; }), 100);
+  EXPECT_GE(count([](const Problem& p) { return p.residual; }), 100);
 }
 
 /// 1-D, one channel: input 3, kernel 2, padded by one on each side.
@@ -80,7 +73,7 @@ Problem padded() {
 
 TEST(Oracle, CountsProductsAndMagnitudes) {
   const std::vector<float> x{1, -2, 4}, w{3, -5}, b{-0.5};
-  const auto out = oracle(padded(), {x, w, b}, all_outputs(padded()), OperandRounding::exact);
+  const auto out = oracle(padded(), operands(x, w, b), all_outputs(padded()), OperandRounding::exact);
   ASSERT_EQ(4u, out.size());
   EXPECT_EQ(-5.5, out[0].value);  // 0*3 + 1*-5 - 0.5
   EXPECT_EQ(5.5, out[0].magnitude);
@@ -93,7 +86,7 @@ TEST(Oracle, CountsProductsAndMagnitudes) {
 
 TEST(Oracle, NonFiniteWeightsMeetPaddingAsZeros) {
   const std::vector<float> x{1, 1, 1}, w{INFINITY, 1}, b{0};
-  const auto out = oracle(padded(), {x, w, b}, all_outputs(padded()), OperandRounding::exact);
+  const auto out = oracle(padded(), operands(x, w, b), all_outputs(padded()), OperandRounding::exact);
   EXPECT_TRUE(std::isnan(out[0].value)) << "the infinite tap lies on padding: Inf * 0";
   EXPECT_EQ(INFINITY, out[1].value);
   EXPECT_EQ(INFINITY, out[3].value) << "the finite tap lies on padding";
@@ -101,7 +94,7 @@ TEST(Oracle, NonFiniteWeightsMeetPaddingAsZeros) {
 
 TEST(Oracle, MagnitudeIsThatOfTheFiniteProducts) {
   const std::vector<float> x{3, INFINITY, NAN}, w{2, 1}, b{-1};
-  const auto out = oracle(padded(), {x, w, b}, std::vector<std::int64_t>{1, 2}, OperandRounding::exact);
+  const auto out = oracle(padded(), operands(x, w, b), std::vector<std::int64_t>{1, 2}, OperandRounding::exact);
   EXPECT_EQ(INFINITY, out[0].value);
   EXPECT_EQ(7, out[0].magnitude);
   EXPECT_TRUE(std::isnan(out[1].value));
@@ -112,7 +105,7 @@ TEST(Oracle, RoundsOperandsButNotTheBias) {
   const float tie = 1 + 0x1p-11f;  // between 1 and 1 + 2^-10
   const std::vector<float> x{tie, 0, 0}, w{1, 0}, b{0x1p-20f};
   const auto value = [&](OperandRounding rounding) {
-    return oracle(padded(), {x, w, b}, std::vector<std::int64_t>{1}, rounding)[0].value;
+    return oracle(padded(), operands(x, w, b), std::vector<std::int64_t>{1}, rounding)[0].value;
   };
   EXPECT_EQ(1 + 0x1p-11 + 0x1p-20, value(OperandRounding::exact));
   EXPECT_EQ(1 + 0x1p-10 + 0x1p-20, value(OperandRounding::tf32_rna));
@@ -123,11 +116,11 @@ TEST(Oracle, RoundsOperandsButNotTheBias) {
 TEST(Oracle, RefusesTensorsAndIndicesThatDoNotFit) {
   const std::vector<float> x(3), w(2), b(1), wrong(4);
   const std::vector<std::int64_t> zero{0}, beyond{4}, negative{-1};
-  EXPECT_THROW((void)oracle(padded(), {wrong, w, b}, zero, OperandRounding::exact), Error);
-  EXPECT_THROW((void)oracle(padded(), {x, wrong, b}, zero, OperandRounding::exact), Error);
-  EXPECT_THROW((void)oracle(padded(), {x, w, {}}, zero, OperandRounding::exact), Error);
-  EXPECT_THROW((void)oracle(padded(), {x, w, b}, beyond, OperandRounding::exact), Error);
-  EXPECT_THROW((void)oracle(padded(), {x, w, b}, negative, OperandRounding::exact), Error);
+  EXPECT_THROW((void)oracle(padded(), operands(wrong, w, b), zero, OperandRounding::exact), Error);
+  EXPECT_THROW((void)oracle(padded(), operands(x, wrong, b), zero, OperandRounding::exact), Error);
+  EXPECT_THROW((void)oracle(padded(), operands(x, w, {}), zero, OperandRounding::exact), Error);
+  EXPECT_THROW((void)oracle(padded(), operands(x, w, b), beyond, OperandRounding::exact), Error);
+  EXPECT_THROW((void)oracle(padded(), operands(x, w, b), negative, OperandRounding::exact), Error);
 }
 
 TEST(Samples, HoldEveryCornerAndSpreadOverAll) {
