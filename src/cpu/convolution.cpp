@@ -44,15 +44,14 @@ void Convolution::run(std::span<const std::byte> input, std::span<const std::byt
   std::vector<std::int64_t> outputs(static_cast<std::size_t>(element_count(output_shape(p))));
   std::iota(outputs.begin(), outputs.end(), std::int64_t{0});
   const ElementPlaces place(output_shape(p), p.layout);
-  const std::vector<OracleOutput> values =
-      oracle(p,
-             {.input = input,
-              .weight = plan_->weight,
-              .bias = plan_->bias,
-              .pointwise_weight = plan_->pointwise_weight,
-              .pointwise_bias = plan_->pointwise_bias,
-              .residual = residual},
-             outputs, operand_rounding(p.contract, p.tie_rule));
+  const std::vector<OracleOutput> values = oracle(p,
+                                                  {.input = input,
+                                                   .weight = plan_->weight,
+                                                   .bias = plan_->bias,
+                                                   .pointwise_weight = plan_->pointwise_weight,
+                                                   .pointwise_bias = plan_->pointwise_bias,
+                                                   .residual = residual},
+                                                  outputs, operand_rounding(p.contract, p.tie_rule));
   for (std::size_t i = 0; i < outputs.size(); ++i)
     store_element(output.data(), p.out_dtype, place(outputs[i]), values[i].value);
 }

@@ -17,8 +17,8 @@ struct Weights {
 };
 
 /// Any problem (float64 excepted) planned for this CPU, on dense tensors in the problem's types and layout. Keeps the
-/// problem's contract; an infinite or NaN weight at a position padded with zeros makes the output NaN. Movable; one object
-/// serves one thread at a time.
+/// problem's contract; an infinite or NaN weight at a position padded with zeros makes the output NaN. Movable; one
+/// object serves one thread at a time.
 class Convolution {
  public:
   /// Plans by a fixed rule, without measuring. `threads` = 0 is OpenMP's default: all cores, or what OMP_NUM_THREADS
