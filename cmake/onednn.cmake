@@ -1,4 +1,4 @@
-# Defines tapconv_onednn: oneDNN 3.x for the CPU with OpenMP. Looks where scripts/setup.sh puts it, then in the system;
+# Defines tapconv::onednn: oneDNN 3.x for the CPU with OpenMP. Looks where scripts/setup.sh puts it, then in the system;
 # -DTAPCONV_ONEDNN_ROOT=... names another place.
 set(TAPCONV_ONEDNN_ROOT ${PROJECT_SOURCE_DIR}/.deps/onednn CACHE PATH "Where oneDNN is installed, tried before the system")
 
@@ -21,6 +21,7 @@ if(NOT onednn_major OR NOT onednn_openmp)
                       "TAPCONV_ONEDNN_ROOT to one that is")
 endif()
 
-add_library(tapconv_onednn INTERFACE)
-target_include_directories(tapconv_onednn SYSTEM INTERFACE ${TAPCONV_ONEDNN_INCLUDE})
-target_link_libraries(tapconv_onednn INTERFACE ${TAPCONV_ONEDNN_LIBRARY} ${TAPCONV_OPENMP_LIBRARY})
+# Imported, as it is to those who use an installed Tapconv (tapconvConfig.cmake.in), where its headers are not needed.
+add_library(tapconv::onednn INTERFACE IMPORTED GLOBAL)
+target_include_directories(tapconv::onednn INTERFACE ${TAPCONV_ONEDNN_INCLUDE})
+target_link_libraries(tapconv::onednn INTERFACE ${TAPCONV_ONEDNN_LIBRARY} ${TAPCONV_OPENMP_LIBRARY})

@@ -1,36 +1,42 @@
-// Computes a convolution of tensors drawn from a seed and prints the output's shape and first values.
-//
-//     convolve 'Conv2d(64, 128, 3, padding=1) @ 8x64x56x56'
+// Blurs a picture with a 3x3 box filter, and then a larger one with the same plan.
 
-#include <algorithm>
-#include <cstddef>
+#include <array>
+#include <cstdint>
 #include <iostream>
+#include <span>
 #include <vector>
 
-#include "tapconv/engine.hpp"
+#include "tapconv/convolution.hpp"
 #include "tapconv/error.hpp"
 
-int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::cerr << "usage: convolve PROBLEM\n";
-    return 2;
-  }
-  try {
-    const tapconv::Problem problem = tapconv::parse_problem(argv[1]);
-    tapconv::TensorSource tensors;  // drawn where not given; tapconv::read_tensor() reads one from a file
-    tensors.seed = 1;
-    const tapconv::RunReport result = tapconv::run(problem, tapconv::default_device(), tensors);
+namespace {
 
-    std::cout << "output:";
-    const char* separator = " ";
-    for (const auto size : result.output.shape()) {
-      std::cout << separator << size;
-      separator = " x ";
+void print(std::span<const float> values, std::int64_t width) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    std::cout << values[i] << ((i + 1) % static_cast<std::size_t>(width) == 0 ? '\n' : ' ');
+}
+
+}  // namespace
+
+int main() {
+  try {
+    tapconv::Problem problem = tapconv::parse_problem("Conv2d(1, 1, 3, padding=1, bias=False) @ 1x1x3x4");
+    problem.dynamic_input = {true, true, false};  // height and width are those of each picture
+    tapconv::Convolution blur(problem);
+
+    const std::vector<float> filter(9, 0.125F);
+    blur.set_weights({.weight = {.data = filter.data(), .shape = {1, 1, 3, 3}}});
+
+    for (const auto& [height, width] : {std::array<std::int64_t, 2>{3, 4}, {2, 6}}) {
+      const std::vector<std::int64_t> shape{1, 1, height, width};
+      const std::vector<float> picture(static_cast<std::size_t>(height * width), 8);
+      std::vector<float> blurred(picture.size());
+      const auto accesses =
+          blur.run({.data = picture.data(), .shape = shape}, {.data = blurred.data(), .shape = shape});
+      std::cout << height << " x " << width << ", input " << name(accesses.input) << " in place:\n";
+      print(blurred, width);
     }
-    std::cout << "\nfirst values:";
-    const std::vector<double> values = result.output.values();
-    for (std::size_t i = 0; i < std::min<std::size_t>(values.size(), 8); ++i) std::cout << ' ' << values[i];
-    std::cout << "\ncomputed by " << result.solver << " on " << result.device_name << '\n';
+    std::cout << "computed by " << blur.implementation() << '\n';
     return 0;
   } catch (const tapconv::Error& error) {
     std::cerr << "convolve: " << error.what() << '\n';

@@ -30,7 +30,7 @@ struct TensorView {
   const void* data = nullptr;
   DType dtype = DType::float32;
   std::vector<std::int64_t> shape;
-  std::vector<std::int64_t> strides;  ///< as many as `shape`, or empty: contiguous
+  std::vector<std::int64_t> strides{};  ///< as many as `shape`, or empty: contiguous
 };
 
 /// The same, to be written.
@@ -38,7 +38,7 @@ struct MutableTensorView {
   void* data = nullptr;
   DType dtype = DType::float32;
   std::vector<std::int64_t> shape;
-  std::vector<std::int64_t> strides;
+  std::vector<std::int64_t> strides{};
 };
 
 /// A tensor in host memory that it owns, or that it shares the ownership of (a file mapped into memory). Copies share

@@ -11,28 +11,39 @@ namespace tapconv::cpu {
 
 class Primitive;
 
-/// A convolution planned for this CPU, on contiguous tensors. Keeps the problem's contract; an infinite or NaN weight
-/// at a padded position makes the output NaN. Movable; one object serves one thread at a time.
+/// Weights and biases, in the problem's type and layout, dense; empty where the problem has none.
+struct Weights {
+  std::span<const std::byte> weight, bias, pointwise_weight, pointwise_bias;
+};
+
+/// Any problem (float64 excepted) planned for this CPU, on dense tensors in the problem's types and layout. Keeps the
+/// problem's contract; an infinite or NaN weight at a position padded with zeros makes the output NaN. Movable; one
+/// object serves one thread at a time.
 class Convolution {
  public:
   /// Plans by a fixed rule, without measuring. `threads` = 0 is OpenMP's default: all cores, or what OMP_NUM_THREADS
-  /// says. Throws Error{usage} for a negative number, and for a problem beyond what oneDNN computes reliably: an axis
-  /// longer than 2^30 (padded), an image or a weight of more than 2^31 elements.
+  /// says. Throws Error{usage} for a negative number, for float64, and for a problem beyond what oneDNN computes
+  /// reliably: an axis longer than 2^30 (padded), an image or a weight of more than 2^31 elements.
   explicit Convolution(const Problem& problem, int threads = 0);
   Convolution(Convolution&&) noexcept;
   Convolution& operator=(Convolution&&) noexcept;
   ~Convolution();
 
-  /// The implementation that oneDNN chose and the tensors that it works on: "brgconv:avx512_core, channels-last
-  /// tensors".
+  /// What computes, for people: the implementation that oneDNN chose, the tensors that it works on, and what is done
+  /// around it: "brgconv:avx512_core, channels-last tensors", "... after padding by a copy".
   [[nodiscard]] std::string implementation() const;
 
-  /// Packs the weights; they stay until the next call. `bias` is empty for a problem without. Throws Error{usage} if a
-  /// size is not the problem's.
-  void set_weights(std::span<const float> weight, std::span<const float> bias);
+  /// Packs the weights; they stay until the next call. Throws Error{usage} if a size is not the problem's.
+  void set_weights(const Weights& weights);
 
-  /// output = convolution of input. Throws Error{usage} if a size is not the problem's or there are no weights yet.
-  void run(std::span<const float> input, std::span<float> output);
+  /// Other sizes of the problem's dynamic dimensions, for the calls of run() that follow. Plans and packed weights of
+  /// the sizes used last are kept. Throws Error{usage} for a dimension that is not dynamic and for sizes that make the
+  /// problem invalid.
+  void set_sizes(std::int64_t batch, const Extent& input);
+
+  /// output = activation(convolution of input + residual). Throws Error{usage} if a size is not the problem's or there
+  /// are no weights yet.
+  void run(std::span<const std::byte> input, std::span<const std::byte> residual, std::span<std::byte> output);
 
  private:
   struct Plan;

@@ -1,4 +1,5 @@
 // Stands in for the CPU engine where Tapconv is built without oneDNN.
+#include "engine/convolution_backend.hpp"
 #include "engine/cpu_engine.hpp"
 #include "problem/text.hpp"
 
@@ -17,5 +18,6 @@ std::string cpu_engine_version() { refuse(); }
 std::unique_ptr<Executable> make_cpu_engine(const Problem&, HostTensors&) { refuse(); }
 std::vector<std::unique_ptr<Executable>> make_cpu_references(const Problem&, HostTensors&) { refuse(); }
 void describe_cpu(PlanReport&) { refuse(); }
+std::unique_ptr<ConvolutionBackend> make_cpu_backend(const Problem&, int) { refuse(); }
 
 }  // namespace tapconv

@@ -25,9 +25,12 @@ class CpuEngine final : public Executable {
   [[nodiscard]] std::string name() const override { return "oneDNN"; }
   [[nodiscard]] std::vector<std::string> notes() const override { return {convolution_.implementation()}; }
   void prepare() override {
-    convolution_.set_weights(floats(std::as_const(tensors_.weight)), floats(std::as_const(tensors_.bias)));
+    convolution_.set_weights({.weight = tensors_.weight,
+                              .bias = tensors_.bias,
+                              .pointwise_weight = tensors_.pointwise_weight,
+                              .pointwise_bias = tensors_.pointwise_bias});
   }
-  void run() override { convolution_.run(floats(std::as_const(tensors_.input)), floats(tensors_.output)); }
+  void run() override { convolution_.run(tensors_.input, tensors_.residual, tensors_.output); }
 
  private:
   HostTensors& tensors_;

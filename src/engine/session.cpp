@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "engine/cuda_session.hpp"
+#include "engine/dense_operand.hpp"
 #include "engine/host_session.hpp"
 #include "problem/text.hpp"
-#include "problem/views.hpp"
 
 namespace tapconv {
 namespace {
@@ -39,16 +39,8 @@ std::span<const std::byte> checked(const std::optional<Tensor>& tensor, std::str
                                    const std::vector<std::int64_t>& shape, DType dtype, Layout layout,
                                    std::vector<std::byte>& buffer) {
   if (!tensor) return {};
-  if (tensor->shape() != shape)
-    fail(ErrorCode::usage, "{} has shape ({}); the problem needs ({})", field, fmt::join(tensor->shape(), ", "),
-         fmt::join(shape, ", "));
-  if (tensor->dtype() != dtype)
-    fail(ErrorCode::usage, "{} is of {}; the problem needs {}", field, name(tensor->dtype()), name(dtype));
-  const std::size_t bytes = static_cast<std::size_t>(tensor->size()) * element_bytes(dtype);
-  if (is_dense(tensor->view(), layout)) return {static_cast<const std::byte*>(tensor->view().data), bytes};
-  buffer.resize(bytes);
-  copy_to_dense(tensor->view(), layout, buffer);
-  return buffer;
+  check_operand(tensor->view(), field, shape, dtype);
+  return dense_operand(tensor->view(), field, layout, buffer);
 }
 
 void refuse_tensor(bool given, std::string_view field, std::string_view why) {

@@ -18,6 +18,9 @@ namespace tapconv {
 /// Whether two elements share memory.
 [[nodiscard]] bool overlaps_itself(const TensorView& view);
 
+/// Whether any byte between the first and the last element of one view lies so in the other too.
+[[nodiscard]] bool share_memory(const TensorView& a, const TensorView& b);
+
 /// Copies the elements of a view into dense memory of that layout, or back. `dense` has the view's number of elements.
 void copy_to_dense(const TensorView& view, Layout layout, std::span<std::byte> dense);
 void copy_from_dense(std::span<const std::byte> dense, Layout layout, const MutableTensorView& view);
