@@ -34,6 +34,8 @@ class CommandLine(unittest.TestCase):
             "  output  8 x 128 x 508 x 250",
             "  work    582.6 GFLOP, 0.7898 GB at least",
             "  floor   for comparison, on an NVIDIA H200: limit 1.09 ms, reach 1.58 ms, bound by TF32",
+            "  error   expected on drawn tensors: fp32 RMS 2.8e-07, max 4.5e-06; tf32 RMS 9.5e-05, max 0.00056",
+            "  pass    fp32 against a tf32 reference: 19 % of the outputs beyond 0.0001 + 0.0001 |reference| expected",
         ):
             self.assertIn(line, done.stdout.splitlines())
 
@@ -42,6 +44,8 @@ class CommandLine(unittest.TestCase):
         self.assertEqual([1, 128, 174758], plan["output_shape"])
         self.assertEqual("Conv1d(64, 128, 3, stride=3, dilation=4, bias=False, math=tf32) @ 1x64x524280", plan["problem"])
         self.assertEqual(2 * 128 * 174758 * 64 * 3, plan["flop"])
+        self.assertEqual(["fp32", "tf32"], [item["arithmetic"] for item in plan["expected"]["errors"]])
+        self.assertAlmostEqual(0.19, plan["expected"]["fp32_against_tf32"]["failing_share"], delta=0.01)
 
     def test_a_wrong_spelling_has_a_caret_and_exit_code_2(self) -> None:
         done = tapconv("plan", "Conv2d(64, 128, (5,7), strid=2) @ 8x64x512x256")

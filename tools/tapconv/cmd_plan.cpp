@@ -2,11 +2,22 @@
 #include <fmt/ranges.h>
 
 #include "commands.hpp"
+#include "expected_errors.hpp"
 #include "json.hpp"
 #include "options.hpp"
 
 namespace tapconv::cli {
 namespace {
+
+void print_text(const ExpectedErrors& expected) {
+  std::vector<std::string> errors;
+  for (const auto& [arithmetic, error] : expected.errors)
+    errors.push_back(fmt::format("{} RMS {:.2g}, max {:.2g}", arithmetic, error.rms_error, error.expected_max_error));
+  fmt::print("  error   expected on drawn tensors: {}\n", fmt::join(errors, "; "));
+  if (expected.against_tf32)
+    fmt::print("  pass    fp32 against a tf32 reference: {:.2g} % of the outputs beyond {} + {} |reference| expected\n",
+               100 * expected.against_tf32->failing_share, expected.tolerance, expected.tolerance);
+}
 
 void print_text(const PlanReport& report) {
   fmt::print("{}\n", spell(report.problem));
@@ -17,6 +28,7 @@ void print_text(const PlanReport& report) {
     fmt::print("  floor   {}an {}: limit {:.3g} ms, reach {:.3g} ms, bound by {}\n",
                floor.device_name == report.device_name ? "on " : "for comparison, on ", floor.device_name,
                floor.limit_ms, floor.reach_ms, floor.bound_by);
+  print_text(expected_errors(report.problem));
   fmt::print("{} ({})\n", name(report.device), report.device_name);
   for (const Verdict& verdict : report.verdicts)
     fmt::print("  {:<10}{}\n", verdict.solver, verdict.supported ? "takes it" : verdict.reason);

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "expected_errors.hpp"
+
 namespace tapconv::cli {
 namespace {
 
@@ -48,6 +50,23 @@ Json case_json(const CheckCase& item) {
           {"accurate", item.accurate}};
 }
 
+Json expected_json(const ExpectedErrors& expected) {
+  Json json{{"errors", Json::array()}};
+  for (const auto& [arithmetic, error] : expected.errors)
+    json["errors"].push_back({{"arithmetic", arithmetic},
+                              {"rms_value", error.rms_value},
+                              {"rms_error", error.rms_error},
+                              {"max_error", error.expected_max_error}});
+  if (expected.against_tf32)
+    json["fp32_against_tf32"] = {{"atol", expected.tolerance},
+                                 {"rtol", expected.tolerance},
+                                 {"rms_difference", expected.against_tf32->rms_difference},
+                                 {"max_difference", expected.against_tf32->expected_max_difference},
+                                 {"failing_share", expected.against_tf32->failing_share},
+                                 {"pass_probability", expected.against_tf32->pass_probability}};
+  return json;
+}
+
 }  // namespace
 
 Json to_json(const PlanReport& report) {
@@ -60,6 +79,7 @@ Json to_json(const PlanReport& report) {
             {"flop", report.work.flop},
             {"byte", report.work.byte},
             {"floors", Json::array()},
+            {"expected", expected_json(expected_errors(report.problem))},
             {"verdicts", Json::array()},
             {"solver", report.solver},
             {"configuration", report.configuration},
