@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "problem/benchdnn.hpp"
+#include "problem/miopen.hpp"
 #include "problem/published.hpp"
 #include "problem/spelling_arguments.hpp"
 #include "problem/spelling_text.hpp"
@@ -103,6 +105,8 @@ std::string spell_padding(const Problem& problem) {
 }  // namespace
 
 Problem parse_problem(std::string_view text) {
+  if (looks_like_benchdnn(text)) return parse_benchdnn(text);
+  if (looks_like_miopen(text)) return parse_miopen(text);
   Cursor cursor(text);
   Draft draft;
   Problem& problem = draft.problem;
