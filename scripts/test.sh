@@ -57,6 +57,7 @@ fi
 if step asan-build build asan; then
   step asan-tests sanitized_tests
   step npy-fuzz fuzz npy
+  step problems-fuzz fuzz problems
   step spelling-fuzz fuzz spelling
 fi
 

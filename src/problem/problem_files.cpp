@@ -109,8 +109,9 @@ class Collector {
     const fs::path path = fs::path(place.file).parent_path() / fs::path(name.text);
     std::error_code error;
     const fs::path whole = fs::canonical(path, error);
-    if (!error && !fs::is_regular_file(whole, error) && !error) error = std::make_error_code(std::errc::not_supported);
-    const std::uintmax_t bytes = error ? 0 : fs::file_size(whole, error);
+    if (error) cannot_read(path, place, error.message());
+    if (!fs::is_regular_file(whole, error)) cannot_read(path, place, "it is not a regular file");
+    const std::uintmax_t bytes = fs::file_size(whole, error);
     if (error) cannot_read(path, place, error.message());
     if (std::ranges::find(open_, whole) != open_.end())
       refuse(fmt::format("{} includes itself; valid: files that do not", path.string()));

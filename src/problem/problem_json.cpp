@@ -34,7 +34,6 @@ class Counted {
     return before;
   }
   friend bool operator==(const Counted& a, const Counted& b) { return a.at_ == b.at_; }
-  friend bool operator!=(const Counted& a, const Counted& b) { return a.at_ != b.at_; }
 
  private:
   const char* at_;
