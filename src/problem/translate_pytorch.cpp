@@ -20,19 +20,27 @@ std::string extent_text(const Extent& extent, int rank) {
   return fmt::format("({})", fmt::join(extent.begin(), end, ", "));
 }
 
-/// `tensor` with positions added before and after each axis, negative ones removed; F.pad begins with the last axis.
 std::string pad_call(const std::string& tensor, const Extent& lo, const Extent& hi, int rank, PaddingMode mode) {
   if (lo == zeros && hi == zeros) return tensor;
   std::vector<std::int64_t> sides;
+  // F.pad begins with the last axis.
   for (int axis = rank - 1; axis >= 0; --axis) sides.insert(sides.end(), {lo[axis], hi[axis]});
   const std::string how = mode == PaddingMode::zeros ? "" : fmt::format(", mode='{}'", name(mode));
   return fmt::format("F.pad({}, ({}){})", tensor, fmt::join(sides, ", "), how);
 }
 
-Extent map(const Extent& extent, auto&& function) {
-  Extent result{};
-  std::ranges::transform(extent, result.begin(), function);
-  return result;
+/// `tensor` with positions added before and after each axis, negative ones removed. First added, then removed:
+/// positions outside stand for ones of the whole tensor, and more may be removed at one end than there are without the
+/// other.
+std::string padded(const std::string& tensor, const Extent& lo, const Extent& hi, int rank, PaddingMode mode) {
+  const auto each = [](Extent extent, auto function) {
+    std::ranges::transform(extent, extent.begin(), function);
+    return extent;
+  };
+  const auto added = [](std::int64_t value) { return std::max<std::int64_t>(value, 0); };
+  const auto removed = [](std::int64_t value) { return std::min<std::int64_t>(value, 0); };
+  const std::string longer = pad_call(tensor, each(lo, added), each(hi, added), rank, mode);
+  return pad_call(longer, each(lo, removed), each(hi, removed), rank, PaddingMode::zeros);
 }
 
 /// The arguments that are not PyTorch's defaults.
@@ -62,17 +70,8 @@ std::string convolution(const Problem& p, const std::string& input, const std::s
   if (is_plain(p)) {
     return fmt::format("F.conv{}d({}, {}{}{})", p.rank, input, weight, and_bias, options(p, p.padding_lo, zeros));
   }
-  const auto added = [](std::int64_t value) { return std::max<std::int64_t>(value, 0); };
-  const auto removed = [](std::int64_t value) { return std::min<std::int64_t>(value, 0); };
-  std::string padded = input;
-  if (p.padding_mode == PaddingMode::zeros) {
-    padded = pad_call(padded, p.padding_lo, p.padding_hi, p.rank, PaddingMode::zeros);
-  } else {
-    // Positions outside stand for ones of the whole input, so what is cropped goes last.
-    padded = pad_call(padded, map(p.padding_lo, added), map(p.padding_hi, added), p.rank, p.padding_mode);
-    padded = pad_call(padded, map(p.padding_lo, removed), map(p.padding_hi, removed), p.rank, PaddingMode::zeros);
-  }
-  return fmt::format("F.conv{}d({}, {}{}{})", p.rank, padded, weight, and_bias, options(p, zeros, zeros));
+  const std::string wider = padded(input, p.padding_lo, p.padding_hi, p.rank, p.padding_mode);
+  return fmt::format("F.conv{}d({}, {}{}{})", p.rank, wider, weight, and_bias, options(p, zeros, zeros));
 }
 
 /// What is added to both ends of the whole output of a transposed convolution, without padding; negative: cropped.
@@ -106,7 +105,7 @@ std::string transposed(const Problem& p, const std::string& input, const std::st
                   plain ? options(p, p.padding_lo, p.output_padding) : options(p, zeros, zeros));
   if (plain) return call;
   const auto [lo, hi] = output_ends(p);
-  const std::string output = pad_call(call, lo, hi, p.rank, PaddingMode::zeros);
+  const std::string output = padded(call, lo, hi, p.rank, PaddingMode::zeros);
   if (!late) return output;
   std::string shape = "-1";
   for (int axis = 0; axis < p.rank; ++axis) shape += ", 1";

@@ -61,7 +61,7 @@ TEST(PytorchCall, PadsWhatAConvolutionCannot) {
               p.padding_lo = {1, 2, 0};
               p.padding_hi = {3, -1, 0};
             }),
-            "F.conv2d(F.pad(x, (2, -1, 1, 3)), w)");
+            "F.conv2d(F.pad(F.pad(x, (2, 0, 1, 3)), (0, -1, 0, 0)), w)");
   EXPECT_EQ(python([](Problem& p) {
               p.padding_lo = p.padding_hi = {-1, 0, 0};
             }),
@@ -104,12 +104,12 @@ TEST(PytorchCall, OfTransposed) {
   EXPECT_EQ(transposed([](Problem& p) {
               p.padding_lo = {-1, 2, 0};
             }),
-            "F.pad(F.conv_transpose2d(x, w, stride=2), (-2, 0, 1, 0)) + b.view(-1, 1, 1)");
+            "F.pad(F.pad(F.conv_transpose2d(x, w, stride=2), (0, 0, 1, 0)), (-2, 0, 0, 0)) + b.view(-1, 1, 1)");
   EXPECT_EQ(transposed([](Problem& p) {
               p.padding_lo = {-1, 2, 0};
               p.bias = false;
             }),
-            "F.pad(F.conv_transpose2d(x, w, stride=2), (-2, 0, 1, 0))");
+            "F.pad(F.pad(F.conv_transpose2d(x, w, stride=2), (0, 0, 1, 0)), (-2, 0, 0, 0))");
 }
 
 TEST(PytorchCall, OfDepthwiseSeparable) {
