@@ -58,6 +58,7 @@ if step asan-build build asan; then
   step asan-tests sanitized_tests
   step npy-fuzz fuzz npy
   step safetensors-fuzz fuzz safetensors
+  step problems-fuzz fuzz problems
   step spelling-fuzz fuzz spelling
 fi
 

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
-#include "problem/foreign.hpp"
+#include "problem/benchdnn.hpp"
 #include "problem/lists.hpp"
+#include "problem/miopen.hpp"
 #include "problem/spelling_arguments.hpp"
 #include "problem/spelling_text.hpp"
 #include "tapconv/problem.hpp"

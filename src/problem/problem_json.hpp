@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "problem/file_place.hpp"
+
+namespace tapconv {
+
+/// One entry of a JSON list of problems.
+struct JsonProblem {
+  std::string name;        ///< empty if it has none
+  std::string text;        ///< the problem in any spelling
+  std::size_t offset = 0;  ///< bytes of the content up to its end
+};
+
+/// Reads the content at `whole`, a JSON list of problems (docs/problem-spellings.md), entry by entry; no more than one
+/// is held in memory. Throws SpellingError that names the place.
+void read_problem_json(const FilePlace& whole, const std::function<void(const JsonProblem&)>& on_problem);
+
+}  // namespace tapconv
