@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,37 +12,50 @@
 namespace tapconv::cpu {
 
 class Primitive;
+class Workspace;
 
-/// A convolution planned for this CPU, on contiguous tensors. Keeps the problem's contract; an infinite or NaN weight
-/// at a padded position makes the output NaN. Movable; one object serves one thread at a time.
+/// Weights and biases, in the problem's type and layout, dense; empty where the problem has none.
+struct Weights {
+  std::span<const std::byte> weight, bias, pointwise_weight, pointwise_bias;
+};
+
+/// Any problem (float64 excepted) planned for this CPU, on dense tensors in the problem's types and layout. Keeps the
+/// problem's contract; an infinite or NaN weight at a position padded with zeros makes the output NaN. Movable; one
+/// object serves one thread at a time.
 class Convolution {
  public:
   /// Plans by a fixed rule, without measuring. `threads` = 0 is OpenMP's default: all cores, or what OMP_NUM_THREADS
-  /// says. Throws Error{usage} for a negative number, and for a problem beyond what oneDNN computes reliably: an axis
-  /// longer than 2^30 (padded), an image or a weight of more than 2^31 elements.
+  /// says. Throws Error{usage} for a negative number, for float64, and for a problem beyond what oneDNN computes
+  /// reliably: an axis longer than 2^30 (padded), an image or a weight of more than 2^31 elements.
   explicit Convolution(const Problem& problem, int threads = 0);
   Convolution(Convolution&&) noexcept;
   Convolution& operator=(Convolution&&) noexcept;
   ~Convolution();
 
-  /// The implementation that oneDNN chose and the tensors that it works on: "brgconv:avx512_core, channels-last
-  /// tensors".
+  /// What computes, for people: the implementation that oneDNN chose, the tensors that it works on, and what is done
+  /// around it: "brgconv:avx512_core, channels-last tensors", "... after padding by a copy".
   [[nodiscard]] std::string implementation() const;
 
-  /// Packs the weights; they stay until the next call. `bias` is empty for a problem without. Throws Error{usage} if a
-  /// size is not the problem's.
-  void set_weights(std::span<const float> weight, std::span<const float> bias);
+  /// Packs the weights; they stay until the next call. Throws Error{usage} if a size is not the problem's.
+  void set_weights(const Weights& weights);
 
-  /// output = convolution of input. Throws Error{usage} if a size is not the problem's or there are no weights yet.
-  void run(std::span<const float> input, std::span<float> output);
+  /// Other sizes of the problem's dynamic dimensions, for the calls of run() that follow. Plans and packed weights of
+  /// the 8 sizes used last are kept, and for a problem with dynamic dimensions a copy of the weights. Throws
+  /// Error{usage} for a dimension that is not dynamic and for sizes that make the problem invalid.
+  void set_sizes(std::int64_t batch, const Extent& input);
+
+  /// output = activation(convolution of input + residual). Throws Error{usage} if a size is not the problem's or there
+  /// are no weights yet.
+  void run(std::span<const std::byte> input, std::span<const std::byte> residual, std::span<std::byte> output);
 
  private:
   struct Plan;
   std::unique_ptr<Plan> plan_;
 };
 
-/// oneDNN as its own user would drive it in one fixed way, contiguous tensors in and out, reorders included: what
-/// benchmarks compare with. Always binary32 on the operands as they are, and padded positions are skipped.
+/// oneDNN as its own user would drive it in one fixed way, the caller's tensors in and out, reorders included: what
+/// benchmarks compare with. On the operands as they are, in the tensors' own types; padded positions are skipped; the
+/// epilogue is oneDNN's, with its accuracy.
 class Reference {
  public:
   Reference(const Problem& problem, std::unique_ptr<Primitive> primitive);
@@ -50,16 +65,18 @@ class Reference {
 
   [[nodiscard]] std::string name() const;  ///< as Convolution::implementation()
   /// As those of Convolution.
-  void set_weights(std::span<const float> weight, std::span<const float> bias);
-  void run(std::span<const float> input, std::span<float> output);
+  void set_weights(const Weights& weights);
+  void run(std::span<const std::byte> input, std::span<const std::byte> residual, std::span<std::byte> output);
 
  private:
   Problem problem_;
   std::unique_ptr<Primitive> primitive_;
+  std::unique_ptr<Workspace> workspace_;
 };
 
 /// Every different way to drive oneDNN for this problem; its own preference (all layouts left to it) first. The fastest
-/// of them is the best that it can do.
+/// of them is the best that it can do. Throws Error{usage} for a problem that oneDNN does not take by itself: float64,
+/// depthwise separable, negative padding, boundaries other than zeros, types that it does not combine.
 [[nodiscard]] std::vector<Reference> references(const Problem& problem, int threads = 0);
 
 /// The version of the oneDNN in use: "3.2.0".

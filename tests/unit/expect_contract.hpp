@@ -17,9 +17,10 @@ inline void expect_within_contract(Session& session, const char* tensors) {
   execute(session, session.engine());
   const auto outputs = sample_outputs(problem, element_count(output_shape(problem)), 0);
   const auto actual = session.gather(outputs);
-  EXPECT_EQ(0, std::count_if(actual.begin(), actual.end(), Session::unwritten));
-  ErrorStatistics statistics(problem.contract);
-  statistics.add(outputs, actual, session.evaluate(outputs, operand_rounding(problem.contract, problem.tie_rule)));
+  EXPECT_EQ(0, std::count(actual.unwritten.begin(), actual.unwritten.end(), true));
+  ErrorStatistics statistics(problem);
+  statistics.add(outputs, actual.values,
+                 session.evaluate(outputs, operand_rounding(problem.contract, problem.tie_rule)));
   EXPECT_EQ(0, statistics.violations()) << "worst ratio " << statistics.worst_ratio() << " at "
                                         << statistics.worst_output() << ": " << statistics.worst_actual() << " for "
                                         << statistics.worst_expected();
