@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,6 +12,7 @@
 namespace tapconv::cpu {
 
 class Primitive;
+class Workspace;
 
 /// Weights and biases, in the problem's type and layout, dense; empty where the problem has none.
 struct Weights {
@@ -37,8 +40,8 @@ class Convolution {
   void set_weights(const Weights& weights);
 
   /// Other sizes of the problem's dynamic dimensions, for the calls of run() that follow. Plans and packed weights of
-  /// the sizes used last are kept. Throws Error{usage} for a dimension that is not dynamic and for sizes that make the
-  /// problem invalid.
+  /// the 8 sizes used last are kept, and for a problem with dynamic dimensions a copy of the weights. Throws
+  /// Error{usage} for a dimension that is not dynamic and for sizes that make the problem invalid.
   void set_sizes(std::int64_t batch, const Extent& input);
 
   /// output = activation(convolution of input + residual). Throws Error{usage} if a size is not the problem's or there
@@ -50,8 +53,9 @@ class Convolution {
   std::unique_ptr<Plan> plan_;
 };
 
-/// oneDNN as its own user would drive it in one fixed way, contiguous tensors in and out, reorders included: what
-/// benchmarks compare with. Always binary32 on the operands as they are, and padded positions are skipped.
+/// oneDNN as its own user would drive it in one fixed way, the caller's tensors in and out, reorders included: what
+/// benchmarks compare with. On the operands as they are, in the tensors' own types; padded positions are skipped; the
+/// epilogue is oneDNN's, with its accuracy.
 class Reference {
  public:
   Reference(const Problem& problem, std::unique_ptr<Primitive> primitive);
@@ -61,16 +65,18 @@ class Reference {
 
   [[nodiscard]] std::string name() const;  ///< as Convolution::implementation()
   /// As those of Convolution.
-  void set_weights(std::span<const float> weight, std::span<const float> bias);
-  void run(std::span<const float> input, std::span<float> output);
+  void set_weights(const Weights& weights);
+  void run(std::span<const std::byte> input, std::span<const std::byte> residual, std::span<std::byte> output);
 
  private:
   Problem problem_;
   std::unique_ptr<Primitive> primitive_;
+  std::unique_ptr<Workspace> workspace_;
 };
 
 /// Every different way to drive oneDNN for this problem; its own preference (all layouts left to it) first. The fastest
-/// of them is the best that it can do.
+/// of them is the best that it can do. Throws Error{usage} for a problem that oneDNN does not take by itself: float64,
+/// depthwise separable, negative padding, boundaries other than zeros, types that it does not combine.
 [[nodiscard]] std::vector<Reference> references(const Problem& problem, int threads = 0);
 
 /// The version of the oneDNN in use: "3.2.0".

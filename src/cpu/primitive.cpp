@@ -4,44 +4,71 @@
 
 namespace tapconv::cpu {
 
-Primitive::Primitive(const Description& description, int threads) : description_(description), threads_(threads) {
+Primitive::Primitive(const Request& request, const Description& description, int threads)
+    : description_(description),
+      caller_weight_(caller_weight(request.problem)),
+      cropped_bytes_(cropped_elements(request.problem) *
+                     static_cast<std::int64_t>(element_bytes(request.problem.dtype))),
+      threads_(threads) {
   with_onednn(threads_, [&] {
-    const auto& [engine, convolution] = description_;
+    const dnnl::engine& engine = description_.engine;
+    const Problem& problem = request.problem;
+    using Piece = Workspace::Piece;
     stream_ = dnnl::stream(engine);
-    convolution_ = dnnl::convolution_forward(convolution);
-    input_ = make_tensor(convolution.src_desc(), true);
-    output_ = make_tensor(convolution.dst_desc(), false);
-    weight_ = dnnl::memory(convolution.weights_desc(), engine);
-    if (convolution.bias_desc().get_size() != 0) bias_ = dnnl::memory(convolution.bias_desc(), engine);
+    primitive_ = dnnl::primitive(description_.primitive.get());
+    input_ = make_tensor(caller_input(problem), description_.input(), Direction::in, Piece::inner_input);
+    output_ =
+        make_tensor(caller_output(problem, request.result), description_.output(), Direction::out, Piece::inner_output);
+    weight_ = dnnl::memory(description_.weight(), engine);
+    arguments_ = {{DNNL_ARG_SRC, input_.inner}, {DNNL_ARG_WEIGHTS, weight_}, {DNNL_ARG_DST, output_.inner}};
+    if (problem.bias) {
+      bias_ = dnnl::memory(description_.primitive.weights_desc(1), engine);
+      arguments_.emplace(DNNL_ARG_BIAS, bias_);
+    }
+    if (request.residual) {
+      residual_ = make_tensor(caller_output(problem, problem.out_dtype), description_.residual(), Direction::in,
+                              Piece::inner_residual);
+      arguments_.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, residual_.inner);
+    }
   });
 }
 
-Primitive::Tensor Primitive::make_tensor(const dnnl::memory::desc& inner, bool is_input) {
+Primitive::Tensor Primitive::make_tensor(const dnnl::memory::desc& outer, const dnnl::memory::desc& inner,
+                                         Direction direction, Workspace::Piece piece) {
   const dnnl::engine& engine = description_.engine;
-  Tensor tensor;
-  tensor.outer = dnnl::memory(contiguous(inner), engine, nullptr);
-  tensor.same = inner == tensor.outer.get_desc();
+  Tensor tensor{.outer = dnnl::memory(outer, engine, nullptr),
+                .inner = {},
+                .reorder = {},
+                .piece = piece,
+                .same = outer == inner};
   if (tensor.same) {
     tensor.inner = tensor.outer;  // the same memory object: a new data handle reaches both
   } else {
-    tensor.inner = dnnl::memory(inner, engine);
-    tensor.reorder = is_input ? dnnl::reorder(tensor.outer, tensor.inner) : dnnl::reorder(tensor.inner, tensor.outer);
+    tensor.inner = dnnl::memory(inner, engine, nullptr);
+    tensor.reorder = direction == Direction::in ? dnnl::reorder(tensor.outer, tensor.inner)
+                                                : dnnl::reorder(tensor.inner, tensor.outer);
   }
   return tensor;
 }
 
+void Primitive::Tensor::attach(const std::byte* data, Workspace& workspace) {
+  // oneDNN's interface takes no pointers to const, but only reads the source of a reorder and a primitive's inputs.
+  outer.set_data_handle(const_cast<std::byte*>(data));
+  if (!same) inner.set_data_handle(workspace.get(piece, inner.get_desc().get_size()));
+}
+
 std::string Primitive::name() const {
-  const dnnl::memory::desc desc = description_.convolution.src_desc();
-  const char* tensors = in_place(description_)        ? "contiguous"
-                        : desc.get_inner_nblks() == 0 ? "channels-last"
-                                                      : "blocked";
-  return fmt::format("{}, {} tensors", description_.convolution.impl_info_str(), tensors);
+  const dnnl::memory::desc inner = description_.input();
+  const dnnl::memory::dims shape = inner.get_dims();
+  using tag = dnnl::memory::format_tag;
+  const dnnl::memory::desc contiguous(shape, inner.get_data_type(), shape.size() == 5 ? tag::abcde : tag::abcd);
+  const char* tensors = inner == contiguous ? "contiguous" : inner.get_inner_nblks() == 0 ? "channels-last" : "blocked";
+  return fmt::format("{}, {} tensors", description_.primitive.impl_info_str(), tensors);
 }
 
 void Primitive::set_weights(const float* weight, const float* bias) {
   with_onednn(threads_, [&] {
-    // oneDNN's interface takes no pointers to const, but only reads the source of a reorder.
-    dnnl::memory source(contiguous(weight_.get_desc()), description_.engine, const_cast<float*>(weight));
+    dnnl::memory source(caller_weight_, description_.engine, const_cast<float*>(weight));
     dnnl::reorder(source, weight_).execute(stream_, source, weight_);
     stream_.wait();
     if (bias) {
@@ -51,15 +78,16 @@ void Primitive::set_weights(const float* weight, const float* bias) {
   });
 }
 
-void Primitive::run(const float* input, float* output) {
+void Primitive::run(const std::byte* input, const std::byte* residual, std::byte* output, Workspace& workspace) {
   with_onednn(threads_, [&] {
-    input_.outer.set_data_handle(const_cast<float*>(input));
-    output_.outer.set_data_handle(output);
+    input_.attach(input + cropped_bytes_, workspace);
+    output_.attach(output, workspace);
     if (!input_.same) input_.reorder.execute(stream_, input_.outer, input_.inner);
-    convolution_.execute(stream_, {{DNNL_ARG_SRC, input_.inner},
-                                   {DNNL_ARG_WEIGHTS, weight_},
-                                   {DNNL_ARG_BIAS, bias_},
-                                   {DNNL_ARG_DST, output_.inner}});
+    if (residual) {
+      residual_.attach(residual, workspace);
+      if (!residual_.same) residual_.reorder.execute(stream_, residual_.outer, residual_.inner);
+    }
+    primitive_.execute(stream_, arguments_);
     if (!output_.same) output_.reorder.execute(stream_, output_.inner, output_.outer);
     stream_.wait();
   });

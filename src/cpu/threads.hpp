@@ -1,11 +1,18 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "problem/text.hpp"
 
-// OpenMP's own interface, declared here because compilers keep omp.h behind a flag that would also link their runtime.
+// OpenMP's own interface, and the entry point that compilers use for a parallel region, declared here because compilers
+// keep omp.h and OpenMP's pragmas behind a flag that would also link their runtime.
 extern "C" {
 int omp_get_max_threads();
 void omp_set_num_threads(int count);
+int omp_get_thread_num();
+int omp_get_num_threads();
+void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags);
 }
 
 namespace tapconv::cpu {
@@ -27,5 +34,29 @@ class ThreadScope {
  private:
   int before_;
 };
+
+/// Calls body(begin, end) on disjoint parts of [0, count), each of about `grain` or more, from at most `threads`
+/// threads: those of oneDNN, which may still be spinning and would take the processors from others. `body` throws
+/// nothing.
+template <class Body>
+void parallel_ranges(int threads, std::int64_t count, std::int64_t grain, const Body& body) {
+  const std::int64_t parts = std::clamp<std::int64_t>(count / grain, 1, threads);
+  if (parts == 1) {
+    body(0, count);
+    return;
+  }
+  struct Region {
+    const Body& body;
+    std::int64_t count;
+  } region{body, count};
+  GOMP_parallel(
+      [](void* data) {
+        const auto& [run, total] = *static_cast<Region*>(data);
+        const std::int64_t index = omp_get_thread_num(), members = omp_get_num_threads();
+        run(total / members * index + std::min(total % members, index),
+            total / members * (index + 1) + std::min(total % members, index + 1));
+      },
+      &region, static_cast<unsigned>(parts), 0);
+}
 
 }  // namespace tapconv::cpu

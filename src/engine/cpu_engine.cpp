@@ -10,12 +10,11 @@
 namespace tapconv {
 namespace {
 
-std::span<const float> floats(const std::vector<std::byte>& bytes) {
-  return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
-}
-
-std::span<float> floats(std::vector<std::byte>& bytes) {
-  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+cpu::Weights weights(const HostTensors& tensors) {
+  return {.weight = tensors.weight,
+          .bias = tensors.bias,
+          .pointwise_weight = tensors.pointwise_weight,
+          .pointwise_bias = tensors.pointwise_bias};
 }
 
 class CpuEngine final : public Executable {
@@ -24,12 +23,7 @@ class CpuEngine final : public Executable {
 
   [[nodiscard]] std::string name() const override { return "oneDNN"; }
   [[nodiscard]] std::vector<std::string> notes() const override { return {convolution_.implementation()}; }
-  void prepare() override {
-    convolution_.set_weights({.weight = tensors_.weight,
-                              .bias = tensors_.bias,
-                              .pointwise_weight = tensors_.pointwise_weight,
-                              .pointwise_bias = tensors_.pointwise_bias});
-  }
+  void prepare() override { convolution_.set_weights(weights(tensors_)); }
   void run() override { convolution_.run(tensors_.input, tensors_.residual, tensors_.output); }
 
  private:
@@ -44,10 +38,8 @@ class CpuReference final : public Executable {
   [[nodiscard]] std::string name() const override {
     return fmt::format("oneDNN {} {}", cpu::version(), reference_.name());
   }
-  void prepare() override {
-    reference_.set_weights(floats(std::as_const(tensors_.weight)), floats(std::as_const(tensors_.bias)));
-  }
-  void run() override { reference_.run(floats(std::as_const(tensors_.input)), floats(tensors_.output)); }
+  void prepare() override { reference_.set_weights(weights(tensors_)); }
+  void run() override { reference_.run(tensors_.input, tensors_.residual, tensors_.output); }
 
  private:
   HostTensors& tensors_;
@@ -74,9 +66,11 @@ std::vector<std::unique_ptr<Executable>> make_cpu_references(const Problem& prob
 
 void describe_cpu(PlanReport& report) {
   report.device_name = processor_info("model name");
-  report.solver = "oneDNN";
-  report.configuration = cpu::Convolution(report.problem).implementation();
-  report.verdicts = {{.solver = report.solver, .supported = true, .reason = {}}};
+  const bool by_onednn = report.problem.dtype != DType::float64;
+  report.solver = by_onednn ? "oneDNN" : "oracle";
+  report.configuration = by_onednn ? cpu::Convolution(report.problem).implementation() : "sums in fp64, compensated";
+  report.verdicts = {{.solver = "oneDNN", .supported = by_onednn, .reason = by_onednn ? "" : "dtype = float64"}};
+  if (!by_onednn) report.verdicts.push_back({.solver = "oracle", .supported = true, .reason = {}});
 }
 
 }  // namespace tapconv

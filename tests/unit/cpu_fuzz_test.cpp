@@ -1,29 +1,65 @@
 #include <gtest/gtest.h>
 
-#include "expect_contract.hpp"
+#include "cpu_tensors.hpp"
 #include "random_problem.hpp"
-#include "tapconv/workbench.hpp"
 
 namespace tapconv {
 namespace {
 
-TEST(CpuFuzz, TwoHundredRandomProblemsKeepTheirContracts) {
-  for (unsigned seed = 0; seed < 200; ++seed) {
-    const Problem problem = testing::random_problem(seed, 2e6);
-    const auto session = Session::open(problem, {.kind = Device::Kind::cpu, .index = 0});
-    testing::expect_within_contract_on_all(*session, seed);
+using testing::CpuTensors;
+using testing::draw_tensors;
+using testing::Fill;
+using testing::keeps_contract;
+using testing::set_value;
+using testing::size_of;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// The problem with number `seed` of those that the CPU engine takes: float64 is the oracle's.
+Problem cpu_problem(std::uint64_t seed) {
+  for (std::uint64_t attempt = 0;; ++attempt) {
+    const Problem problem = testing::any_random_problem(seed + (attempt << 32), 1e5);
+    if (problem.dtype != DType::float64) return problem;
   }
 }
 
-TEST(CpuFuzz, CheckRaisesNoFalseAlarm) {
-  // Every second one is tiny, where chance could decide.
-  for (unsigned seed = 500; seed < 700; ++seed) {
-    CheckRequest request;
-    request.problem = testing::random_problem(seed, seed % 2 ? 2e5 : 2e3);
-    request.device = {.kind = Device::Kind::cpu, .index = 0};
-    request.tensors.seed = seed;
-    const CheckReport report = check(request);
-    EXPECT_TRUE(report.passed) << spell(request.problem) << ": " << report.sentence;
+TEST(CpuFuzz, FiveHundredProblemsKeepTheirContracts) {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(seed);
+    const Problem problem = cpu_problem(seed);
+    cpu::Convolution convolution(problem);
+    for (const Fill fill : {Fill::uniform, Fill::sparse, Fill::subnormal}) {
+      const CpuTensors tensors = draw_tensors(problem, seed, fill);
+      convolution.set_weights(tensors.weights());
+      EXPECT_TRUE(keeps_contract(problem, tensors, run_guarded(convolution, problem, tensors)))
+          << "fill " << static_cast<int>(fill) << ", by " << convolution.implementation();
+    }
+  }
+}
+
+TEST(CpuFuzz, SpecialValuesSpreadAsTheyShould) {
+  for (std::uint64_t seed = 1000; seed < 1200; ++seed) {
+    SCOPED_TRACE(seed);
+    const Problem problem = cpu_problem(seed);
+    const DType dtype = problem.dtype;
+    cpu::Convolution convolution(problem);
+    CpuTensors tensors = draw_tensors(problem, seed);
+    const std::size_t inputs = size_of(tensors.input, dtype);
+    set_value(tensors.input, dtype, inputs - 1, -infinity);
+    set_value(tensors.input, dtype, inputs / 3, infinity);
+    set_value(tensors.input, dtype, inputs / 2, nan);
+    convolution.set_weights(tensors.weights());
+    EXPECT_TRUE(keeps_contract(problem, tensors, run_guarded(convolution, problem, tensors))) << "inputs";
+
+    tensors = draw_tensors(problem, seed);
+    const std::size_t weights = size_of(tensors.weight, dtype);
+    for (const double special : {-infinity, nan}) {
+      set_value(tensors.weight, dtype, seed % weights, special);
+      convolution.set_weights(tensors.weights());
+      EXPECT_TRUE(keeps_contract(problem, tensors, run_guarded(convolution, problem, tensors)))
+          << "weight " << special << " by " << convolution.implementation();
+    }
   }
 }
 

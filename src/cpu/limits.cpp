@@ -1,0 +1,66 @@
+#include "cpu/limits.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "problem/text.hpp"
+
+namespace tapconv::cpu {
+namespace {
+
+void check_size(std::string_view tensor, std::size_t size, std::int64_t count, DType dtype) {
+  const std::size_t expected = static_cast<std::size_t>(count) * element_bytes(dtype);
+  if (size != expected) fail(ErrorCode::usage, "{} has {} bytes; valid: {}", tensor, size, expected);
+}
+
+// In floating point: padding can make a product too large for 64 bits.
+void check(std::string_view what, double value, double most) {
+  if (value > most) fail(ErrorCode::usage, "{} = {:.0f}; valid on the CPU: at most {:.0f}", what, value, most);
+}
+
+double elements(std::int64_t channels, const Extent& extent) {
+  double product = static_cast<double>(channels);
+  for (const std::int64_t size : extent) product *= static_cast<double>(size);
+  return product;
+}
+
+}  // namespace
+
+void check_weights(const Problem& problem, const Weights& weights) {
+  const bool separable = problem.kind == Kind::depthwise_separable;
+  check_size("weight", weights.weight.size(), element_count(weight_shape(problem)), problem.dtype);
+  check_size("bias", weights.bias.size(), bias_count(problem), problem.dtype);
+  check_size("pointwise_weight", weights.pointwise_weight.size(),
+             separable ? element_count(pointwise_weight_shape(problem)) : 0, problem.dtype);
+  check_size("pointwise_bias", weights.pointwise_bias.size(), pointwise_bias_count(problem), problem.dtype);
+}
+
+void check_tensors(const Problem& problem, std::span<const std::byte> input, std::span<const std::byte> residual,
+                   std::span<const std::byte> output) {
+  const std::int64_t outputs = element_count(output_shape(problem));
+  check_size("input", input.size(), element_count(input_shape(problem)), problem.dtype);
+  check_size("residual", residual.size(), problem.residual ? outputs : 0, problem.out_dtype);
+  check_size("output", output.size(), outputs, problem.out_dtype);
+}
+
+void check_limits(const Problem& problem) {
+  constexpr double longest_axis = 0x1p30, largest_image = 0x1p31;
+  const bool transposed = problem.kind == Kind::transposed;
+  const Extent output = output_extent(problem);
+  check("batch", static_cast<double>(problem.batch), longest_axis);
+  check("in_channels", static_cast<double>(problem.in_channels), longest_axis);
+  check("out_channels", static_cast<double>(problem.out_channels), longest_axis);
+  Extent padded = problem.input;
+  for (int axis = 0; axis < max_rank; ++axis) {
+    // Cropping leaves the input itself as it is.
+    if (!transposed)
+      padded[axis] = std::max(padded[axis], padded[axis] + problem.padding_lo[axis] + problem.padding_hi[axis]);
+    check("padded input size", static_cast<double>(padded[axis]), longest_axis);
+    check("output size", static_cast<double>(output[axis]), longest_axis);
+  }
+  check("elements of a padded input image", elements(problem.in_channels, padded), largest_image);
+  check("elements of an output image", elements(problem.out_channels, output), largest_image);
+  check("elements of the weight", static_cast<double>(element_count(weight_shape(problem))), largest_image);
+}
+
+}  // namespace tapconv::cpu
