@@ -157,9 +157,10 @@ class Reader {
                                                    : Wide{*axis.o - 1} * stride - input + extent;
       if (!axis.p) lo = total / 2;
       hi = total - lo;
-      // A stride may leave positions after the last filter, which nothing reads: of all paddings with this output, the
-      // one nearest to that before the input is the one that people mean.
-      if (kind_ == Kind::convolution) hi = std::clamp(lo, hi, hi + stride - 1);
+      // The implied padding ends with the last filter. Where that would crop the whole input, a longer one with the same
+      // output stands for it: positions that a stride leaves over are read by nothing.
+      const Wide least = 1 - input - std::min<Wide>(lo, 0);
+      if (kind_ == Kind::convolution && hi < least) hi = std::min(least, hi + stride - 1);
     }
     problem.input[index] = input;
     problem.kernel[index] = kernel;
