@@ -81,6 +81,10 @@ struct TensorSource {
   std::uint64_t seed = 0;
 };
 
+/// `tensors` with those that it leaves out drawn, as far as the problem has them: exactly what run() computes on.
+/// Throws Error{memory} if the host cannot hold them.
+[[nodiscard]] TensorSource with_drawn(const Problem& problem, TensorSource tensors);
+
 /// A result and what it took.
 struct RunReport {
   Tensor output;

@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "engine/cpu_engine.hpp"
+#include "engine/drawn_tensors.hpp"
 #include "engine/processor.hpp"
 #include "problem/element_places.hpp"
-#include "problem/parallel.hpp"
 #include "problem/text.hpp"
 
 namespace tapconv {
@@ -21,6 +21,10 @@ class HostSession final : public Session {
 
   void fill(const Recipes& recipes) override {
     const Problem& p = problem();
+    const auto fill_one = [&p](std::vector<std::byte>& target, const std::vector<std::int64_t>& shape, DType dtype,
+                               const shared::Recipe& recipe) {
+      if (!target.empty()) draw(target.data(), shape, dtype, p.layout, recipe);
+    };
     fill_one(tensors_.input, input_shape(p), p.dtype, recipes.input);
     fill_one(tensors_.weight, weight_shape(p), p.dtype, recipes.weight);
     fill_one(tensors_.bias, {bias_count(p)}, p.dtype, recipes.bias);
@@ -98,16 +102,6 @@ class HostSession final : public Session {
   }
 
  private:
-  void fill_one(std::vector<std::byte>& target, const std::vector<std::int64_t>& shape, DType dtype,
-                const shared::Recipe& recipe) {
-    if (target.empty()) return;
-    const ElementPlaces place(shape, problem().layout);
-    parallel_for(element_count(shape), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i)
-        store_element(target.data(), dtype, place(i), shared::seeded_value(recipe, i));
-    });
-  }
-
   static void copy(std::span<const std::byte> source, std::vector<std::byte>& target) {
     std::copy(source.begin(), source.end(), target.begin());
   }
