@@ -37,7 +37,8 @@ Json case_json(const CheckCase& item) {
   return {{"tensors", item.tensors},
           {"outputs", item.outputs},
           {"violations", item.violations},
-          {"unwritten", item.unwritten},
+          {"nans", item.nans},
+          {"unwritten", item.unwritten ? Json(*item.unwritten) : Json(nullptr)},
           {"worst_ratio", number(item.worst_ratio)},
           {"worst_place", item.worst_place},
           {"worst_actual", number(item.worst_actual)},
@@ -92,6 +93,7 @@ Json to_json(const CheckReport& report) {
             {"passed", report.passed},
             {"sentence", report.sentence},
             {"arithmetic", report.arithmetic},
+            {"indistinguishable", report.indistinguishable},
             {"expected_arithmetic", report.expected_arithmetic},
             {"cases", Json::array()}};
   for (const CheckCase& item : report.cases) json["cases"].push_back(case_json(item));

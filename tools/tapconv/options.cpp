@@ -18,17 +18,21 @@ std::int64_t parse_number(const char* field, const std::string& text, std::int64
 
 std::string expect_value(const std::string& text) { return text.empty() ? "a value is needed" : ""; }
 
+void refuse_option(CLI::App& command, const std::string& name, const std::string& why) {
+  command.add_option_function<std::string>(name, [why](const std::string&) { throw Error(ErrorCode::usage, why); })
+      ->group("");
+}
+
 void DeviceOptions::add(CLI::App& command) {
-  command.add_option("--device", device, "cpu, cuda or cuda:N (default: cuda:0 if there is one, else cpu)");
-  command.add_flag("--json", json, "Print one JSON object instead of text");
+  command.add_option("--device", device);
+  command.add_flag("--json", json);
 }
 
 Device DeviceOptions::chosen() const { return device.empty() ? default_device() : parse_device(device); }
 
 void ProblemOptions::add(CLI::App& command) {
-  command.add_option("problem", text, "Like 'Conv2d(64, 128, (5,7), bias=False) @ 8x64x512x256', or a name like kb56")
-      ->required();
-  command.add_option("--batch", batch, "Replaces the batch size of the problem")->check(expect_value);
+  command.add_option("problem", text)->required();
+  command.add_option("--batch", batch)->check(expect_value);
 }
 
 Problem ProblemOptions::problem() const {
@@ -39,18 +43,13 @@ Problem ProblemOptions::problem() const {
 }
 
 void TensorOptions::add(CLI::App& command) {
-  const auto add_tensor = [&](const char* option, std::string& value, const char* what) {
-    command
-        .add_option(option, value, fmt::format("{}: x.npy or x.safetensors:name (default: drawn from the seed)", what))
-        ->check(expect_value);
-  };
-  add_tensor("--input", input, "Input tensor");
-  add_tensor("--weight", weight, "Weight tensor");
-  add_tensor("--bias", bias, "Bias tensor");
-  add_tensor("--pointwise-weight", pointwise_weight, "Weight of the pointwise half of a DepthwiseSeparable layer");
-  add_tensor("--pointwise-bias", pointwise_bias, "Bias of the pointwise half of a DepthwiseSeparable layer");
-  add_tensor("--residual", residual, "Tensor that is added before the activation");
-  command.add_option("--seed", seed, "Seed of tensors that are drawn (default: 0)");
+  command.add_option("--input", input)->check(expect_value);
+  command.add_option("--weight", weight)->check(expect_value);
+  command.add_option("--bias", bias)->check(expect_value);
+  command.add_option("--pointwise-weight", pointwise_weight)->check(expect_value);
+  command.add_option("--pointwise-bias", pointwise_bias)->check(expect_value);
+  command.add_option("--residual", residual)->check(expect_value);
+  command.add_option("--seed", seed);
 }
 
 std::uint64_t TensorOptions::seed_number() const { return static_cast<std::uint64_t>(parse_number("seed", seed, 0)); }

@@ -14,6 +14,9 @@ namespace tapconv::cli {
 /// Refuses an empty value, which an unset variable of the shell leaves behind.
 [[nodiscard]] std::string expect_value(const std::string& text);
 
+/// Answers an option that belongs to another command with `why`, Error{usage}. It is hidden.
+void refuse_option(CLI::App& command, const std::string& name, const std::string& why);
+
 /// Options that several subcommands share.
 struct DeviceOptions {
   std::string device;  ///< empty: the first CUDA device, or the CPU
