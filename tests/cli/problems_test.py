@@ -71,6 +71,10 @@ class Problems(unittest.TestCase):
         self.assertIn("kernelbench", names)
         self.assertIn("kb56", names)
         self.assertEqual(len(names), len(set(names)))
+        lists = {entry["name"] for entry in json.loads(tapconv("problems", "--json").stdout)["lists"]}
+        for name in names:
+            if name not in lists:
+                self.assertEqual([name], lines(name, "--names"))
 
     def test_batch_and_reduced(self) -> None:
         self.assertEqual([DENSE.replace("8x64", "3x64")], lines(DENSE, "--batch", "3", "--as", "tapconv"))
@@ -100,7 +104,7 @@ class Problems(unittest.TestCase):
         self.assertIsNone(separable["miopen"])
 
     def test_a_translation_that_many_lack(self) -> None:
-        done = tapconv("problems", DENSE, SEPARABLE, TRANSPOSED, "--as", "miopen")
+        done = tapconv("problems", DENSE, SEPARABLE, DEPTHWISE, "--as", "miopen")
         self.assertEqual(0, done.returncode)
         self.assertEqual(2, len(done.stdout.splitlines()))
         self.assertIn(SEPARABLE, done.stderr)
