@@ -15,7 +15,8 @@ namespace tapconv {
 struct Device {
   enum class Kind { cpu, cuda };
   Kind kind = Kind::cpu;
-  int index = 0;  ///< of the CUDA device; 0 for the CPU
+  int index = 0;    ///< of the CUDA device; 0 for the CPU
+  int threads = 0;  ///< of the CPU engine; 0: all cores, or what OMP_NUM_THREADS says. 0 for CUDA devices
 
   friend bool operator==(const Device&, const Device&) = default;
 };

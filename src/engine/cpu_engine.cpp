@@ -20,7 +20,8 @@ std::span<float> floats(std::vector<std::byte>& bytes) {
 
 class CpuEngine final : public Executable {
  public:
-  CpuEngine(const Problem& problem, HostTensors& tensors) : tensors_(tensors), convolution_(problem) {}
+  CpuEngine(const Problem& problem, HostTensors& tensors, int threads)
+      : tensors_(tensors), convolution_(problem, threads) {}
 
   [[nodiscard]] std::string name() const override { return "oneDNN"; }
   [[nodiscard]] std::vector<std::string> notes() const override { return {convolution_.implementation()}; }
@@ -57,14 +58,15 @@ bool cpu_engine_available() { return true; }
 
 std::string cpu_engine_version() { return cpu::version(); }
 
-std::unique_ptr<Executable> make_cpu_engine(const Problem& problem, HostTensors& tensors) {
+std::unique_ptr<Executable> make_cpu_engine(const Problem& problem, HostTensors& tensors, int threads) {
   if (problem.dtype == DType::float64) return std::make_unique<OracleEngine>(problem, tensors);
-  return std::make_unique<CpuEngine>(problem, tensors);
+  return std::make_unique<CpuEngine>(problem, tensors, threads);
 }
 
-std::vector<std::unique_ptr<Executable>> make_cpu_references(const Problem& problem, HostTensors& tensors) {
+std::vector<std::unique_ptr<Executable>> make_cpu_references(const Problem& problem, HostTensors& tensors,
+                                                             int threads) {
   std::vector<std::unique_ptr<Executable>> all;
-  for (cpu::Reference& reference : cpu::references(problem))
+  for (cpu::Reference& reference : cpu::references(problem, threads))
     all.push_back(std::make_unique<CpuReference>(tensors, std::move(reference)));
   return all;
 }
@@ -72,7 +74,7 @@ std::vector<std::unique_ptr<Executable>> make_cpu_references(const Problem& prob
 void describe_cpu(PlanReport& report) {
   report.device_name = processor_info("model name");
   report.solver = "oneDNN";
-  report.configuration = cpu::Convolution(report.problem).implementation();
+  report.configuration = cpu::Convolution(report.problem, report.device.threads).implementation();
   report.verdicts = {{.solver = report.solver, .supported = true, .reason = {}}};
 }
 

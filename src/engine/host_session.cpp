@@ -14,8 +14,8 @@ namespace {
 
 class HostSession final : public Session {
  public:
-  explicit HostSession(const Problem& problem)
-      : Session(problem), tensors_(problem), output_places_(output_shape(problem), problem.layout) {}
+  HostSession(const Problem& problem, int threads)
+      : Session(problem), threads_(threads), tensors_(problem), output_places_(output_shape(problem), problem.layout) {}
 
   [[nodiscard]] std::string device_name() const override { return processor_info("model name"); }
 
@@ -75,13 +75,13 @@ class HostSession final : public Session {
   }
 
   Executable& engine() override {
-    if (!engine_) engine_ = make_cpu_engine(problem(), tensors_);
+    if (!engine_) engine_ = make_cpu_engine(problem(), tensors_, threads_);
     return *engine_;
   }
 
   [[nodiscard]] std::vector<std::unique_ptr<Executable>> references(const std::string& library) override {
     if (library != "onednn") fail(ErrorCode::usage, "against = {}; valid on a CPU: onednn", library);
-    return make_cpu_references(problem(), tensors_);
+    return make_cpu_references(problem(), tensors_, threads_);
   }
 
   [[nodiscard]] std::unique_ptr<Executable> default_reference(const std::string& library) override {
@@ -106,6 +106,7 @@ class HostSession final : public Session {
     std::copy(source.begin(), source.end(), target.begin());
   }
 
+  int threads_;
   HostTensors tensors_;
   ElementPlaces output_places_;
   std::vector<char> scratch_;
@@ -115,6 +116,8 @@ class HostSession final : public Session {
 
 }  // namespace
 
-std::unique_ptr<Session> open_host_session(const Problem& problem) { return std::make_unique<HostSession>(problem); }
+std::unique_ptr<Session> open_host_session(const Problem& problem, int threads) {
+  return std::make_unique<HostSession>(problem, threads);
+}
 
 }  // namespace tapconv

@@ -82,6 +82,11 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(2, tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--seed", "-1").returncode)
         self.assertEqual(2, tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--input", "").returncode)
         self.assertEqual(2, tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--out", "").returncode)
+        for threads in ("0", "-1", "4097", "two", ""):
+            self.assertEqual(2, tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--device", "cpu", "--threads", threads).returncode, threads)
+        self.assertEqual(2, tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--device", "cuda", "--threads", "1").returncode)
+        done = tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--device", "cpu", "--threads", "1", "--json")
+        self.assertEqual(1, json.loads(done.stdout)["threads"])
         done = tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--output", "y.npy")
         self.assertEqual(2, done.returncode)
         self.assertIn("run writes its output with --out", done.stderr)

@@ -56,6 +56,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("bench");
   options->problem.add(*command);
   options->device.add(*command);
+  options->device.add_threads(*command);
   command->add_option("--against", options->request.against);
   command->add_option("--seed", options->seed);
   command->add_option("--rounds", options->request.rounds);

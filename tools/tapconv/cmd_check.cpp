@@ -37,6 +37,7 @@ void add_check(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("check");
   options->problem.add(*command);
   options->device.add(*command);
+  options->device.add_threads(*command);
   options->tensors.add(*command);
   command->add_option("--output", options->output)->check(expect_value);
   command->add_option("--against", options->against);

@@ -39,6 +39,7 @@ void add_plan(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("plan");
   options->problem.add(*command);
   options->device.add(*command);
+  options->device.add_threads(*command);
   command->callback([options, &exit_code] {
     const PlanReport report = plan(options->problem.problem(), options->device.chosen());
     if (options->device.json)

@@ -20,6 +20,7 @@ void add_run(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("run");
   options->problem.add(*command);
   options->device.add(*command);
+  options->device.add_threads(*command);
   options->tensors.add(*command);
   options->save.add(*command);
   refuse_option(*command, "--output", "run writes its output with --out; --output names a result for check to judge");

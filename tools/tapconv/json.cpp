@@ -54,6 +54,7 @@ Json case_json(const CheckCase& item) {
 Json to_json(const PlanReport& report) {
   Json json{{"problem", spell(report.problem)},
             {"device", name(report.device)},
+            {"threads", report.device.threads},
             {"device_name", report.device_name},
             {"input_shape", report.input_shape},
             {"weight_shape", report.weight_shape},
@@ -79,15 +80,16 @@ Json to_json(const PlanReport& report) {
 }
 
 Json to_json(const RunReport& report, const Problem& problem) {
-  return {{"problem", spell(problem)},         {"device", name(report.device)},
-          {"device_name", report.device_name}, {"output_shape", report.output.shape()},
-          {"solver", report.solver},           {"plan_ms", report.plan_ms},
-          {"compute_ms", report.compute_ms}};
+  return {
+      {"problem", spell(problem)},         {"device", name(report.device)},         {"threads", report.device.threads},
+      {"device_name", report.device_name}, {"output_shape", report.output.shape()}, {"solver", report.solver},
+      {"plan_ms", report.plan_ms},         {"compute_ms", report.compute_ms}};
 }
 
 Json to_json(const CheckReport& report) {
   Json json{{"problem", spell(report.problem)},
             {"device", name(report.device)},
+            {"threads", report.device.threads},
             {"device_name", report.device_name},
             {"solver", report.solver},
             {"passed", report.passed},
@@ -116,6 +118,7 @@ Json to_json(const CheckReport& report) {
 Json to_json(const BenchReport& report) {
   Json json{{"problem", spell(report.problem)},
             {"device", name(report.device)},
+            {"threads", report.device.threads},
             {"device_name", report.device_name},
             {"engine", entry_json(report.engine)},
             {"references", Json::array()},

@@ -3,16 +3,21 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <limits>
 
 #include "tapconv/error.hpp"
 
 namespace tapconv::cli {
 
-std::int64_t parse_number(const char* field, const std::string& text, std::int64_t least) {
+std::int64_t parse_number(const char* field, const std::string& text, std::int64_t least, std::int64_t most) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < least)
-    throw Error(ErrorCode::usage, fmt::format("{} = {}; valid: a whole number from {} on", field, text, least));
+  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most) {
+    const std::string end_of_range =
+        most == std::numeric_limits<std::int64_t>::max() ? "on" : fmt::format("to {}", most);
+    throw Error(ErrorCode::usage,
+                fmt::format("{} = {}; valid: a whole number from {} {}", field, text, least, end_of_range));
+  }
   return value;
 }
 
@@ -28,7 +33,19 @@ void DeviceOptions::add(CLI::App& command) {
   command.add_flag("--json", json);
 }
 
-Device DeviceOptions::chosen() const { return device.empty() ? default_device() : parse_device(device); }
+void DeviceOptions::add_threads(CLI::App& command) { command.add_option("--threads", threads)->check(expect_value); }
+
+Device DeviceOptions::chosen() const {
+  // Far more threads than any machine has cores only fail to start.
+  constexpr std::int64_t most_threads = 4096;
+  Device result = device.empty() ? default_device() : parse_device(device);
+  if (threads.empty()) return result;
+  if (result.kind != Device::Kind::cpu)
+    throw Error(ErrorCode::usage,
+                fmt::format("threads = {}; the device is {}; valid with --device cpu", threads, name(result)));
+  result.threads = static_cast<int>(parse_number("threads", threads, 1, most_threads));
+  return result;
+}
 
 void ProblemOptions::add(CLI::App& command) {
   command.add_option("problem", text)->required();
