@@ -1,11 +1,11 @@
 # Run by tapconv_embed() at build time.
 string(REPLACE "|" ";" FILES "${FILES}")
-set(text "#include \"problem/embedded.hpp\"\n\nnamespace tapconv {\n\nstd::span<const EmbeddedFile> ${FUNCTION}() {\n")
+set(text "#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\n\nstd::span<const EmbeddedFile> ${FUNCTION}() {\n")
 string(APPEND text "  static constexpr EmbeddedFile files[] = {\n")
 foreach(file IN LISTS FILES)
   file(READ ${file} content)
   file(RELATIVE_PATH name ${BASE} ${file})
   string(APPEND text "      {\"${name}\", R\"~tapconv~(${content})~tapconv~\"},\n")
 endforeach()
-string(APPEND text "  };\n  return files;\n}\n\n}  // namespace tapconv\n")
+string(APPEND text "  };\n  return files;\n}\n\n}  // namespace ${NAMESPACE}\n")
 file(WRITE ${OUTPUT} "${text}")

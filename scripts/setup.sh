@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(build-essential cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev python3 python3-venv)
-test_packages=(libgtest-dev clang clang-format libclang-rt-14-dev python3-numpy pkgconf)
+test_packages=(libgtest-dev clang clang-format libclang-rt-14-dev python3-numpy pkgconf python3-jsonschema)
 
 tests=()
 [[ -e build/release/CMakeCache.txt ]] || tests=(-DTAPCONV_TESTS=OFF)

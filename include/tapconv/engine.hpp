@@ -15,7 +15,8 @@ namespace tapconv {
 struct Device {
   enum class Kind { cpu, cuda };
   Kind kind = Kind::cpu;
-  int index = 0;  ///< of the CUDA device; 0 for the CPU
+  int index = 0;    ///< of the CUDA device; 0 for the CPU
+  int threads = 0;  ///< of the CPU engine; 0: all cores, or what OMP_NUM_THREADS says. 0 for CUDA devices
 
   friend bool operator==(const Device&, const Device&) = default;
 };
@@ -80,6 +81,10 @@ struct TensorSource {
   std::optional<Tensor> input, weight, bias, pointwise_weight, pointwise_bias, residual;  ///< drawn where absent
   std::uint64_t seed = 0;
 };
+
+/// `tensors` with those that it leaves out drawn, as far as the problem has them: exactly what run() computes on.
+/// Throws Error{memory} if the host cannot hold them.
+[[nodiscard]] TensorSource with_drawn(const Problem& problem, TensorSource tensors);
 
 /// A result and what it took.
 struct RunReport {

@@ -15,6 +15,9 @@ struct CheckRequest {
   Problem problem;
   Device device;
   TensorSource tensors;
+  /// A result that somebody computed from `tensors`, judged in the place of the engine's. With any strides, in the
+  /// problem's output type.
+  std::optional<Tensor> output;
   std::string against;  ///< "cudnn" (on cuda), "onednn" (on cpu), or empty: the oracle alone
   /// How many outputs to examine, spread over all; 0: every one. Absent: as many as take about a second.
   std::optional<std::int64_t> samples;
@@ -26,7 +29,8 @@ struct CheckCase {
   std::string tensors;                    ///< "given", "uniform", "sparse" or "ties"
   std::int64_t outputs = 0;               ///< how many were examined
   std::int64_t violations = 0;            ///< beyond the contract's bound
-  std::int64_t unwritten = 0;             ///< left as they were before the call
+  std::int64_t nans = 0;                  ///< NaN where the oracle has a number
+  std::optional<std::int64_t> unwritten;  ///< left as they were before the call; absent for a given output
   double worst_ratio = 0;                 ///< largest |error| / bound
   std::vector<std::int64_t> worst_place;  ///< where it is: (n, k, spatial...)
   double worst_actual = 0, worst_expected = 0;
@@ -56,15 +60,17 @@ struct CheckReport {
   Device device;
   std::string device_name, solver;
   std::vector<CheckCase> cases;
-  std::string arithmetic;           ///< the result's fingerprint
-  std::string expected_arithmetic;  ///< what the contract declares
+  std::string arithmetic;  ///< the result's fingerprint; "undecided": `indistinguishable` explain it equally well
+  std::vector<std::string> indistinguishable;  ///< only of a given output: its tensors may not show the arithmetic
+  std::string expected_arithmetic;             ///< what the contract declares
   std::optional<ReferenceVerdict> reference;
   bool passed = false;
   std::string sentence;  ///< the verdict in words
 };
 
 /// Computes the problem and judges it: on the given or seeded tensors, on sparse ones (few products a sum, where
-/// bounds bite) and on ones full of ties (which show the operands' rounding). Throws Error.
+/// bounds bite) and on ones full of ties (which show the operands' rounding). A given output is judged on the given or
+/// seeded tensors alone; on a CPU that needs no CPU engine. Throws Error.
 [[nodiscard]] CheckReport check(const CheckRequest& request);
 
 /// What to time, and against what.

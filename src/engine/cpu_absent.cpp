@@ -15,8 +15,8 @@ namespace {
 
 bool cpu_engine_available() { return false; }
 std::string cpu_engine_version() { refuse(); }
-std::unique_ptr<Executable> make_cpu_engine(const Problem&, HostTensors&) { refuse(); }
-std::vector<std::unique_ptr<Executable>> make_cpu_references(const Problem&, HostTensors&) { refuse(); }
+std::unique_ptr<Executable> make_cpu_engine(const Problem&, HostTensors&, int) { refuse(); }
+std::vector<std::unique_ptr<Executable>> make_cpu_references(const Problem&, HostTensors&, int) { refuse(); }
 void describe_cpu(PlanReport&) { refuse(); }
 std::unique_ptr<ConvolutionBackend> make_cpu_backend(const Problem&, int) { refuse(); }
 

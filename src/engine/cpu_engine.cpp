@@ -19,7 +19,8 @@ cpu::Weights weights(const HostTensors& tensors) {
 
 class CpuEngine final : public Executable {
  public:
-  CpuEngine(const Problem& problem, HostTensors& tensors) : tensors_(tensors), convolution_(problem) {}
+  CpuEngine(const Problem& problem, HostTensors& tensors, int threads)
+      : tensors_(tensors), convolution_(problem, threads) {}
 
   [[nodiscard]] std::string name() const override { return "oneDNN"; }
   [[nodiscard]] std::vector<std::string> notes() const override { return {convolution_.implementation()}; }
@@ -52,14 +53,15 @@ bool cpu_engine_available() { return true; }
 
 std::string cpu_engine_version() { return cpu::version(); }
 
-std::unique_ptr<Executable> make_cpu_engine(const Problem& problem, HostTensors& tensors) {
+std::unique_ptr<Executable> make_cpu_engine(const Problem& problem, HostTensors& tensors, int threads) {
   if (problem.dtype == DType::float64) return std::make_unique<OracleEngine>(problem, tensors);
-  return std::make_unique<CpuEngine>(problem, tensors);
+  return std::make_unique<CpuEngine>(problem, tensors, threads);
 }
 
-std::vector<std::unique_ptr<Executable>> make_cpu_references(const Problem& problem, HostTensors& tensors) {
+std::vector<std::unique_ptr<Executable>> make_cpu_references(const Problem& problem, HostTensors& tensors,
+                                                             int threads) {
   std::vector<std::unique_ptr<Executable>> all;
-  for (cpu::Reference& reference : cpu::references(problem))
+  for (cpu::Reference& reference : cpu::references(problem, threads))
     all.push_back(std::make_unique<CpuReference>(tensors, std::move(reference)));
   return all;
 }
@@ -68,7 +70,7 @@ void describe_cpu(PlanReport& report) {
   report.device_name = processor_info("model name");
   const bool by_onednn = report.problem.dtype != DType::float64;
   report.solver = by_onednn ? "oneDNN" : "oracle";
-  report.configuration = by_onednn ? cpu::Convolution(report.problem).implementation() : "sums in fp64, compensated";
+  report.configuration = by_onednn ? cpu::Convolution(report.problem, report.device.threads).implementation() : "sums in fp64, compensated";
   report.verdicts = {{.solver = "oneDNN", .supported = by_onednn, .reason = by_onednn ? "" : "dtype = float64"}};
   if (!by_onednn) report.verdicts.push_back({.solver = "oracle", .supported = true, .reason = {}});
 }

@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "engine/cpu_engine.hpp"
+#include "engine/drawn_tensors.hpp"
 #include "engine/processor.hpp"
 #include "problem/element_places.hpp"
-#include "problem/parallel.hpp"
 #include "problem/text.hpp"
 
 namespace tapconv {
@@ -14,13 +14,17 @@ namespace {
 
 class HostSession final : public Session {
  public:
-  explicit HostSession(const Problem& problem)
-      : Session(problem), tensors_(problem), output_places_(output_shape(problem), problem.layout) {}
+  HostSession(const Problem& problem, int threads)
+      : Session(problem), threads_(threads), tensors_(problem), output_places_(output_shape(problem), problem.layout) {}
 
   [[nodiscard]] std::string device_name() const override { return processor_info("model name"); }
 
   void fill(const Recipes& recipes) override {
     const Problem& p = problem();
+    const auto fill_one = [&p](std::vector<std::byte>& target, const std::vector<std::int64_t>& shape, DType dtype,
+                               const shared::Recipe& recipe) {
+      if (!target.empty()) draw(target.data(), shape, dtype, p.layout, recipe);
+    };
     fill_one(tensors_.input, input_shape(p), p.dtype, recipes.input);
     fill_one(tensors_.weight, weight_shape(p), p.dtype, recipes.weight);
     fill_one(tensors_.bias, {bias_count(p)}, p.dtype, recipes.bias);
@@ -71,13 +75,13 @@ class HostSession final : public Session {
   }
 
   Executable& engine() override {
-    if (!engine_) engine_ = make_cpu_engine(problem(), tensors_);
+    if (!engine_) engine_ = make_cpu_engine(problem(), tensors_, threads_);
     return *engine_;
   }
 
   [[nodiscard]] std::vector<std::unique_ptr<Executable>> references(const std::string& library) override {
     if (library != "onednn") fail(ErrorCode::usage, "against = {}; valid on a CPU: onednn", library);
-    return make_cpu_references(problem(), tensors_);
+    return make_cpu_references(problem(), tensors_, threads_);
   }
 
   [[nodiscard]] std::unique_ptr<Executable> default_reference(const std::string& library) override {
@@ -98,20 +102,11 @@ class HostSession final : public Session {
   }
 
  private:
-  void fill_one(std::vector<std::byte>& target, const std::vector<std::int64_t>& shape, DType dtype,
-                const shared::Recipe& recipe) {
-    if (target.empty()) return;
-    const ElementPlaces place(shape, problem().layout);
-    parallel_for(element_count(shape), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i)
-        store_element(target.data(), dtype, place(i), shared::seeded_value(recipe, i));
-    });
-  }
-
   static void copy(std::span<const std::byte> source, std::vector<std::byte>& target) {
     std::copy(source.begin(), source.end(), target.begin());
   }
 
+  int threads_;
   HostTensors tensors_;
   ElementPlaces output_places_;
   std::vector<char> scratch_;
@@ -121,6 +116,8 @@ class HostSession final : public Session {
 
 }  // namespace
 
-std::unique_ptr<Session> open_host_session(const Problem& problem) { return std::make_unique<HostSession>(problem); }
+std::unique_ptr<Session> open_host_session(const Problem& problem, int threads) {
+  return std::make_unique<HostSession>(problem, threads);
+}
 
 }  // namespace tapconv

@@ -51,7 +51,7 @@ void refuse_tensor(bool given, std::string_view field, std::string_view why) {
 
 std::unique_ptr<Session> Session::open(const Problem& problem, const Device& device) {
   validate(problem);
-  if (device.kind == Device::Kind::cpu) return open_host_session(problem);
+  if (device.kind == Device::Kind::cpu) return open_host_session(problem, device.threads);
   return open_cuda_session(problem, device.index);
 }
 

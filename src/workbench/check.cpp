@@ -47,28 +47,14 @@ class Check {
         session_(Session::open(problem_, request.device)) {
     report_.problem = problem_;
     report_.device = request.device;
+    report_.device_name = session_->device_name();
+    report_.expected_arithmetic = rounding_ == OperandRounding::exact ? "fp32" : std::string(name(rounding_));
   }
 
   CheckReport run() {
-    const bool given = request_.tensors.input || request_.tensors.weight || request_.tensors.bias;
-    const std::uint64_t seed = request_.tensors.seed;
-    session_->fill(uniform_recipes(problem_, seed));
+    session_->fill(uniform_recipes(problem_, request_.tensors.seed));
     upload_given(*session_, request_.tensors);
-    tell(0, "planning");
-    Executable& engine = session_->engine();
-    report_.device_name = session_->device_name();
-    report_.solver = engine.name();
-
-    judge(given ? "given" : "uniform", 0.05, 0.5);
-    const std::unique_ptr<Executable> reference = compare_with_reference();
-    session_->fill(sparse_recipes(problem_, seed));
-    judge("sparse", 0.6, 0.75);
-    session_->fill(tie_recipes(problem_, seed));
-    judge("ties", 0.75, 0.9);
-    const Fingerprint print = fingerprint_output(*session_, seed);
-    report_.arithmetic = print.consistent_with(rounding_) ? expected_name() : print.name();
-    report_.expected_arithmetic = expected_name();
-    if (reference) name_reference(*reference);
+    const Fingerprint print = request_.output ? judge_given_output() : judge_engine();
     report_.passed = passed(print);
     report_.sentence = sentence(report_);
     tell(1, "done");
@@ -76,19 +62,74 @@ class Check {
   }
 
  private:
+  /// The name of the first case.
+  [[nodiscard]] const char* own_tensors() const {
+    const TensorSource& t = request_.tensors;
+    const bool given = t.input || t.weight || t.bias || t.pointwise_weight || t.pointwise_bias || t.residual;
+    return given ? "given" : "uniform";
+  }
+
+  Fingerprint judge_engine() {
+    const std::uint64_t seed = request_.tensors.seed;
+    tell(0, "planning");
+    Executable& engine = session_->engine();
+    report_.solver = engine.name();
+    compute_and_judge(engine, own_tensors(), 0.05, 0.5);
+    const std::unique_ptr<Executable> reference = compare_with_reference();
+    session_->fill(sparse_recipes(problem_, seed));
+    compute_and_judge(engine, "sparse", 0.6, 0.75);
+    session_->fill(tie_recipes(problem_, seed));
+    compute_and_judge(engine, "ties", 0.75, 0.9);
+    Fingerprint print = fingerprint_output(*session_, seed);
+    report_.arithmetic = print.consistent_with(rounding_) ? report_.expected_arithmetic : print.name();
+    if (reference) name_reference(*reference);
+    return print;
+  }
+
+  Fingerprint judge_given_output() {
+    const std::uint64_t seed = request_.tensors.seed;
+    report_.solver = "given output";
+    upload_given_output(*session_, *request_.output);
+    judge(own_tensors(), 0.05, 0.5);
+    Fingerprint print = fingerprint_output(*session_, seed);
+    name_given(print);
+    if (const std::unique_ptr<Executable> reference = compare_with_reference()) {
+      session_->fill(tie_recipes(problem_, seed));
+      name_reference(*reference);
+    }
+    return print;
+  }
+
+  /// Whoever brings a result chose its tensors, and they may not tell one arithmetic from another.
+  void name_given(const Fingerprint& print) {
+    const std::vector<OperandRounding> rivals = print.rivals_of(rounding_, problem_.dtype);
+    if (!print.consistent_with(rounding_)) {
+      report_.arithmetic = print.name();
+    } else if (rivals.empty()) {
+      report_.arithmetic = report_.expected_arithmetic;
+    } else {
+      report_.arithmetic = "undecided";
+      report_.indistinguishable = {report_.expected_arithmetic};
+      for (const OperandRounding rival : rivals)
+        report_.indistinguishable.emplace_back(rival == OperandRounding::exact ? "fp32" : name(rival));
+    }
+  }
+
   void tell(double fraction, std::string_view doing) const {
     if (request_.progress) request_.progress(fraction, doing);
   }
 
-  [[nodiscard]] std::string expected_name() const {
-    return rounding_ == OperandRounding::exact ? "fp32" : std::string(name(rounding_));
+  void compute_and_judge(Executable& engine, const char* tensors, double from, double to) {
+    tell(from, "computing");
+    execute(*session_, engine);
+    judge(tensors, from, to);
   }
 
+  /// The output as it is.
   void judge(const char* tensors, double from, double to) {
-    tell(from, "computing");
-    execute(*session_, session_->engine());
     ErrorStatistics statistics(problem_);
     CheckCase item;
+    std::int64_t unwritten = 0;
     item.tensors = tensors;
     for_outputs(problem_, samples_, request_.tensors.seed,
                 [&](std::span<const std::int64_t> outputs, std::int64_t begin, std::int64_t size) {
@@ -97,10 +138,14 @@ class Check {
                   const Outputs actual = session_->gather(outputs);
                   const std::vector<OracleOutput> expected = session_->evaluate(outputs, rounding_);
                   statistics.add(outputs, actual.values, expected);
-                  // A NaN among the operands may be handed on with all its bits.
-                  for (std::size_t i = 0; i < expected.size(); ++i)
-                    item.unwritten += actual.unwritten[i] && !std::isnan(expected[i].value);
+                  for (std::size_t i = 0; i < expected.size(); ++i) {
+                    // A NaN among the operands may be handed on with all its bits.
+                    if (std::isnan(expected[i].value)) continue;
+                    item.nans += std::isnan(actual.values[i]);
+                    unwritten += actual.unwritten[i];
+                  }
                 });
+    if (!request_.output) item.unwritten = unwritten;
     item.outputs = statistics.count();
     item.violations = statistics.violations();
     item.worst_ratio = statistics.worst_ratio();
@@ -170,7 +215,7 @@ class Check {
   [[nodiscard]] bool passed(const Fingerprint& print) const {
     if (!print.consistent_with(rounding_)) return false;
     return std::all_of(report_.cases.begin(), report_.cases.end(), [](const CheckCase& item) {
-      return item.violations == 0 && item.unwritten == 0 && item.accurate;
+      return item.violations == 0 && item.unwritten.value_or(0) == 0 && item.accurate;
     });
   }
 

@@ -34,11 +34,37 @@ Hypothesis test(OperandRounding rounding, std::span<const double> result, std::s
   return hypothesis;
 }
 
+/// Whether every number of `dtype`, as far as the rounding has its range, is its own rounding.
+bool keeps(OperandRounding rounding, DType dtype) {
+  switch (rounding) {
+    case OperandRounding::exact:
+      return true;
+    case OperandRounding::tf32_rna:
+    case OperandRounding::tf32_rn:
+    case OperandRounding::tf32_rz:
+      return dtype == DType::float16 || dtype == DType::bfloat16;
+    case OperandRounding::bf16:
+      return dtype == DType::bfloat16;
+    case OperandRounding::fp16:
+      return dtype == DType::float16 || dtype == DType::bfloat16;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool Fingerprint::consistent_with(OperandRounding candidate) const {
   const auto distance = [&](OperandRounding r) { return hypotheses[static_cast<std::size_t>(r)].rms_distance; };
   return distance(candidate) <= clear_margin * distance(rounding) + noise_share * noise_rms;
+}
+
+std::vector<OperandRounding> Fingerprint::rivals_of(OperandRounding candidate, DType dtype) const {
+  std::vector<OperandRounding> rivals;
+  for (const OperandRounding other : all_operand_roundings) {
+    const bool alike = other == candidate || (keeps(other, dtype) && keeps(candidate, dtype));
+    if (!alike && consistent_with(other)) rivals.push_back(other);
+  }
+  return rivals;
 }
 
 std::string Fingerprint::name() const {

@@ -27,7 +27,10 @@ struct Fingerprint {
   /// Whether `rounding` explains the result as well as the best hypothesis does: operands that need no rounding, or no
   /// tie, leave several.
   [[nodiscard]] bool consistent_with(OperandRounding rounding) const;
-  /// "tf32-rna", "tf32 (nearest, tie rule undecided)", "fp32" for exact operands, or "unknown".
+  /// The other roundings that explain a result on operands of `dtype` as well as `rounding` does, if that is
+  /// consistent; without those that `dtype` cannot show, since they round its numbers alike.
+  [[nodiscard]] std::vector<OperandRounding> rivals_of(OperandRounding rounding, DType dtype) const;
+  /// "tf32-rna", "tf32 (to nearest, tie rule undecided)", "fp32" for exact operands, or "unknown".
   [[nodiscard]] std::string name() const;
 };
 

@@ -11,6 +11,7 @@ std::string describe(const std::string& arithmetic) {
   if (arithmetic == "fp32") return "true fp32";
   if (arithmetic == "tf32-rna") return "TF32, operands rounded to nearest, ties away from zero";
   if (arithmetic == "tf32-rn") return "TF32, operands rounded to nearest, ties to even";
+  if (arithmetic.starts_with("tf32 (")) return "TF32, operands rounded to nearest";
   if (arithmetic == "tf32-rz") return "TF32, operands truncated";
   if (arithmetic == "bf16" || arithmetic == "fp16") return arithmetic + " operands";
   return "an arithmetic that no hypothesis explains";
@@ -21,21 +22,38 @@ std::string percent(std::int64_t part, std::int64_t whole) {
                      100.0 * static_cast<double>(part) / static_cast<double>(std::max<std::int64_t>(whole, 1)));
 }
 
+/// How a problem declares an arithmetic of TF32; empty for others.
+std::string keywords(const std::string& arithmetic) {
+  if (arithmetic == "tf32-rna" || arithmetic == "tf32-rn") return "math=tf32, rounding=" + arithmetic.substr(5);
+  return arithmetic.starts_with("tf32 (") ? "math=tf32" : "";
+}
+
+/// What a wrong result shows beyond being wrong: the arithmetic of another contract.
+std::string other_arithmetic(const CheckReport& report) {
+  const std::string& shown = report.arithmetic;
+  if (shown == report.expected_arithmetic || shown == "undecided" || shown == "unknown") return "";
+  const std::string declared = keywords(shown);
+  return fmt::format(" It was computed in {}{}.", describe(shown),
+                     declared.empty() ? "" : fmt::format("; {} declares that", declared));
+}
+
 /// The first case that breaks the contract, or why none does.
 std::string own_verdict(const CheckReport& report) {
   for (const CheckCase& item : report.cases) {
-    if (item.unwritten > 0)
+    if (item.unwritten.value_or(0) > 0)
       return fmt::format("Wrong: {} of the outputs examined on {} tensors were never written.",
-                         percent(item.unwritten, item.outputs), item.tensors);
+                         percent(*item.unwritten, item.outputs), item.tensors);
     if (item.violations > 0)
       return fmt::format(
-          "Wrong: {} of the outputs examined on {} tensors are beyond the {} bound; the worst, output ({}), is {:.9g} "
-          "where {:.9g} "
-          "is exact.",
-          percent(item.violations, item.outputs), item.tensors, name(report.problem.contract),
-          fmt::join(item.worst_place, ", "), item.worst_actual, item.worst_expected);
+                 "Wrong: {} of the outputs examined on {} tensors are beyond the {} bound{}; the worst, output ({}), "
+                 "is "
+                 "{:.9g} where {:.9g} is exact.",
+                 percent(item.violations, item.outputs), item.tensors, name(report.problem.contract),
+                 item.nans > 0 ? fmt::format(", {} are NaN", percent(item.nans, item.outputs)) : "",
+                 fmt::join(item.worst_place, ", "), item.worst_actual, item.worst_expected) +
+             other_arithmetic(report);
   }
-  if (report.arithmetic != report.expected_arithmetic)
+  if (report.arithmetic != report.expected_arithmetic && report.indistinguishable.empty())
     return fmt::format(
         "Wrong: every output examined is within the {} bound, but it shows {} where the contract says {}.",
         name(report.problem.contract), describe(report.arithmetic), describe(report.expected_arithmetic));
@@ -49,9 +67,14 @@ std::string own_verdict(const CheckReport& report) {
   const double worst = std::max_element(report.cases.begin(), report.cases.end(), [](const auto& a, const auto& b) {
                          return a.worst_ratio < b.worst_ratio;
                        })->worst_ratio;
-  return fmt::format(
-      "Right: every output examined is within the {} bound (the worst uses {:.2g} of it), computed in {}.",
-      name(report.problem.contract), worst, describe(report.arithmetic));
+  const std::string within =
+      fmt::format("Right: every output examined is within the {} bound (the worst uses {:.2g} of it)",
+                  name(report.problem.contract), worst);
+  if (!report.indistinguishable.empty())
+    return within +
+           fmt::format("; these tensors do not show in which arithmetic it was computed: {} explain it equally well.",
+                       fmt::join(report.indistinguishable, ", "));
+  return within + fmt::format(", computed in {}.", describe(report.arithmetic));
 }
 
 std::string against_reference(const CheckReport& report) {
@@ -74,8 +97,8 @@ std::string against_reference(const CheckReport& report) {
   else if (reference.own_rms_error < reference.rms_error)
     text += fmt::format(": its RMS distance from the exact sum is {:.2g}, this result's {:.2g}, {:.0f} times less",
                         reference.rms_error, reference.own_rms_error, reference.rms_error / reference.own_rms_error);
-  if (reference.arithmetic == "tf32-rna" || reference.arithmetic == "tf32-rn")
-    text += fmt::format("; math=tf32, rounding={} computes as it does", reference.arithmetic.substr(5));
+  if (const std::string declared = keywords(reference.arithmetic); !declared.empty())
+    text += fmt::format("; {} computes as it does", declared);
   return text + ".";
 }
 

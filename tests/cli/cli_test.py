@@ -4,25 +4,14 @@
     python3 tests/cli/cli_test.py PATH_TO_TAPCONV
 """
 
-import array
 import json
-import struct
+import re
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-TAPCONV = ""
-
-
-def tapconv(*arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run([TAPCONV, *arguments], capture_output=True, text=True, timeout=120, check=False)
-
-
-def write_npy(path: Path, shape: tuple, values: list[float]) -> None:
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + array.array("f", values).tobytes())
+from harness import main, program, read_npy, tapconv, write_npy
 
 
 class CommandLine(unittest.TestCase):
@@ -38,6 +27,22 @@ class CommandLine(unittest.TestCase):
             "  pass    fp32 against a tf32 reference: 19 % of the outputs beyond 0.0001 + 0.0001 |reference| expected",
         ):
             self.assertIn(line, done.stdout.splitlines())
+
+    def test_texts(self) -> None:
+        problem = "Conv1d(1, 2, 3, padding=1) @ 1x1x5"
+        done = tapconv("run", problem, "--device", "cpu")
+        text = re.sub(r" on cpu \(.*\): ", " on cpu (MODEL): ", re.sub(r"\d+\.\d+ ms", "T ms", done.stdout))
+        text = re.sub(r"(?m)^  \S.* on cpu", "  SOLVER on cpu", text)
+        self.assertEqual(
+            f"{problem}\n  output  1 x 2 x 5\n"
+            "  SOLVER on cpu (MODEL): planned in T ms, computed in T ms (one call, not a benchmark)\n",
+            text,
+        )
+        done = tapconv("plan", problem, "--device", "cpu")
+        self.assertEqual(
+            [problem, "  input   1 x 1 x 5", "  weight  2 x 1 x 3", "  output  1 x 2 x 5", "  work    6e-08 GFLOP, 9.2e-08 GB at least"],
+            done.stdout.splitlines()[:5],
+        )
 
     def test_plan_json(self) -> None:
         plan = json.loads(tapconv("plan", "kb76", "--batch", "1", "--device", "cpu", "--json").stdout)
@@ -61,7 +66,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(2, json.loads(done.stdout)["error"]["exit_code"])
         for arguments in (["plan", "--json"], ["plan", "kb56", "--nope", "--json"]):
             self.assertEqual(2, json.loads(tapconv(*arguments).stdout)["error"]["exit_code"])
-        command = [TAPCONV, "run", "Conv1d(1, 1, 1) @ 1x1x1", "--json", "--input", b"\xff.npy"]
+        command = [program(), "run", "Conv1d(1, 1, 1) @ 1x1x1", "--json", "--input", b"\xff.npy"]
         done = subprocess.run(command, capture_output=True, check=False)
         self.assertEqual(10, done.returncode)
         self.assertEqual(10, json.loads(done.stdout)["error"]["exit_code"])
@@ -81,6 +86,17 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(2, tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--seed", "-1").returncode)
         self.assertEqual(2, tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--input", "").returncode)
         self.assertEqual(2, tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--out", "").returncode)
+        for threads in ("0", "-1", "4097", "two", ""):
+            self.assertEqual(2, tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--device", "cpu", "--threads", threads).returncode, threads)
+        self.assertEqual(2, tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--device", "cuda", "--threads", "1").returncode)
+        done = tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--device", "cpu", "--threads", "1", "--json")
+        self.assertEqual(1, json.loads(done.stdout)["threads"])
+        done = tapconv("run", "Conv1d(1, 1, 1) @ 1x1x4", "--output", "y.npy")
+        self.assertEqual(2, done.returncode)
+        self.assertIn("run writes its output with --out", done.stderr)
+        done = tapconv("check", "Conv1d(1, 1, 1) @ 1x1x4", "--out", "y.npy")
+        self.assertEqual(2, done.returncode)
+        self.assertIn("--output names a result to judge", done.stderr)
 
     def test_bench_options(self) -> None:
         for arguments in (["--rounds", "0"], ["--rounds", "1001"], ["--idle-ms", "nan"], ["--idle-ms", "inf"], ["--sustained-s", "-1"]):
@@ -92,7 +108,7 @@ class CommandLine(unittest.TestCase):
 
     def test_a_result_that_nobody_gets_is_no_success(self) -> None:
         with open("/dev/full", "w", encoding="utf-8") as full:
-            done = subprocess.run([TAPCONV, "plan", "kb56", "--device", "cpu"], stdout=full, stderr=subprocess.PIPE, check=False)
+            done = subprocess.run([program(), "plan", "kb56", "--device", "cpu"], stdout=full, stderr=subprocess.PIPE, check=False)
         self.assertEqual(10, done.returncode)
 
     def test_a_link_that_leads_nowhere_is_kept(self) -> None:
@@ -141,9 +157,7 @@ class CommandLine(unittest.TestCase):
                 f"{folder}/w.npy", "--bias", f"{folder}/b.npy", "--out", f"{folder}/y.npy",
             )  # fmt: skip
             self.assertEqual(0, done.returncode, done.stderr)
-            values = array.array("f")
-            values.frombytes((folder / "y.npy").read_bytes()[-40:])
-            self.assertEqual([8, 8, 8, 8, 14, 0.5, 2, 3.5, 5, 3.5], list(values))
+            self.assertEqual([8, 8, 8, 8, 14, 0.5, 2, 3.5, 5, 3.5], read_npy(folder / "y.npy"))
 
     def test_files_that_do_not_fit(self) -> None:
         with tempfile.TemporaryDirectory() as name:
@@ -201,5 +215,4 @@ class CommandLine(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    TAPCONV = sys.argv.pop(1)
-    unittest.main()
+    main()

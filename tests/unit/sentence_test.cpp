@@ -90,6 +90,40 @@ TEST(Sentence, OfWrongResults) {
       sentence(report));
 }
 
+TEST(Sentence, NamesTheArithmeticOfAWrongResult) {
+  CheckReport report = right();
+  report.passed = false;
+  report.cases[0].violations = report.cases[0].nans = 10;
+  report.cases[0].worst_place = {1, 2, 3, 4};
+  report.cases[0].worst_actual = 1.5;
+  report.cases[0].worst_expected = 1.25;
+  report.arithmetic = "tf32-rn";
+  EXPECT_EQ(
+      "Wrong: 1 % of the outputs examined on uniform tensors are beyond the fp32 bound, 1 % are NaN; the worst, output "
+      "(1, 2, 3, 4), is 1.5 where 1.25 is exact. It was computed in TF32, operands rounded to nearest, ties to even; "
+      "math=tf32, rounding=rn declares that.",
+      sentence(report));
+  report.arithmetic = "tf32 (to nearest, tie rule undecided)";
+  EXPECT_TRUE(sentence(report).ends_with("computed in TF32, operands rounded to nearest; math=tf32 declares that."))
+      << sentence(report);
+  report.arithmetic = "fp16";
+  EXPECT_TRUE(sentence(report).ends_with("is exact. It was computed in fp16 operands.")) << sentence(report);
+  for (const char* silent : {"undecided", "unknown"}) {
+    report.arithmetic = silent;
+    EXPECT_TRUE(sentence(report).ends_with("is exact.")) << sentence(report);
+  }
+}
+
+TEST(Sentence, SaysThatTheArithmeticIsUndecided) {
+  CheckReport report = right();
+  report.arithmetic = "undecided";
+  report.indistinguishable = {"fp32", "tf32-rna"};
+  EXPECT_EQ(
+      "Right: every output examined is within the fp32 bound (the worst uses 0.25 of it); these tensors do not show in "
+      "which arithmetic it was computed: fp32, tf32-rna explain it equally well.",
+      sentence(report));
+}
+
 TEST(Sentence, OfAnExactResult) {
   CheckReport report = right();
   report.reference = tf32_reference();

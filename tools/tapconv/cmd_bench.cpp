@@ -53,18 +53,15 @@ void add_bench(CLI::App& app, int& exit_code) {
     std::string seed = "0";
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("bench", "Time a convolution, beside the best that a library offers");
+  CLI::App* command = app.add_subcommand("bench");
   options->problem.add(*command);
   options->device.add(*command);
-  command->add_option("--against", options->request.against,
-                      "Every configuration of a library: cudnn (on cuda) or onednn (on cpu)");
-  command->add_option("--seed", options->seed, "Seed of the tensors (default: 0)");
-  command->add_option("--rounds", options->request.rounds,
-                      "Rounds, 1 to 1000 (default: 15; 6 or more for a 95 % interval)");
-  command->add_option("--idle-ms", options->request.idle_ms,
-                      "Idle time before every timed call, 0 to 10000 (default: 40)");
-  command->add_option("--sustained-s", options->request.sustained_s,
-                      "Seconds of back-to-back calls, 0 to 60 (default: 0.5; 0: none)");
+  options->device.add_threads(*command);
+  command->add_option("--against", options->request.against);
+  command->add_option("--seed", options->seed);
+  command->add_option("--rounds", options->request.rounds);
+  command->add_option("--idle-ms", options->request.idle_ms);
+  command->add_option("--sustained-s", options->request.sustained_s);
   command->callback([options, &exit_code] {
     BenchRequest& request = options->request;
     request.problem = options->problem.problem();

@@ -31,23 +31,28 @@ void add_check(CLI::App& app, int& exit_code) {
     ProblemOptions problem;
     DeviceOptions device;
     TensorOptions tensors;
-    std::string against, samples;
+    std::string output, against, samples;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("check", "Compute a convolution and judge the result against an fp64 oracle");
+  CLI::App* command = app.add_subcommand("check");
   options->problem.add(*command);
   options->device.add(*command);
+  options->device.add_threads(*command);
   options->tensors.add(*command);
-  command->add_option("--against", options->against,
-                      "Compare with a library's default too: cudnn (on cuda) or onednn (on cpu)");
-  command->add_option("--samples", options->samples,
-                      "About how many outputs to examine (corners and borders come on top), or 'all' (default: about a "
-                      "second's worth)");
+  command->add_option("--output", options->output)->check(expect_value);
+  command->add_option("--against", options->against);
+  command->add_option("--samples", options->samples);
+  refuse_option(*command, "--out", "check writes no tensor: --output names a result to judge; run --out writes one");
   command->callback([options, &exit_code] {
     CheckRequest request;
     request.problem = options->problem.problem();
     request.device = options->device.chosen();
     request.tensors = options->tensors.source();
+    if (!options->output.empty()) {
+      request.output = read_tensor(options->output);
+      // Judging needs no device.
+      if (options->device.device.empty()) request.device = Device{};
+    }
     request.against = options->against;
     request.samples = parse_samples(options->samples);
     CheckReport report;

@@ -48,10 +48,10 @@ void add_plan(CLI::App& app, int& exit_code) {
     DeviceOptions device;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("plan", "Show a problem's sizes, work and floors, and how it would be computed");
+  CLI::App* command = app.add_subcommand("plan");
   options->problem.add(*command);
   options->device.add(*command);
+  options->device.add_threads(*command);
   command->callback([options, &exit_code] {
     const PlanReport report = plan(options->problem.problem(), options->device.chosen());
     if (options->device.json)

@@ -1,13 +1,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <filesystem>
-
 #include "commands.hpp"
 #include "json.hpp"
 #include "options.hpp"
 #include "progress_bar.hpp"
-#include "tapconv/error.hpp"
+#include "save_options.hpp"
 
 namespace tapconv::cli {
 
@@ -16,31 +14,35 @@ void add_run(CLI::App& app, int& exit_code) {
     ProblemOptions problem;
     DeviceOptions device;
     TensorOptions tensors;
-    std::string output;
+    SaveOptions save;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("run", "Compute a convolution");
+  CLI::App* command = app.add_subcommand("run");
   options->problem.add(*command);
   options->device.add(*command);
+  options->device.add_threads(*command);
   options->tensors.add(*command);
-  command
-      ->add_option("--out", options->output,
-                   "Where to write the output, a .npy or .safetensors file (default: nowhere)")
-      ->check(expect_value);
+  options->save.add(*command);
+  refuse_option(*command, "--output", "run writes its output with --out; --output names a result for check to judge");
   command->callback([options, &exit_code] {
     const Problem problem = options->problem.problem();
-    const std::filesystem::path folder = std::filesystem::path(options->output).parent_path();
+    const std::string& target = options->save.output;
     // Before the work, not after it.
-    if (!folder.empty() && !std::filesystem::is_directory(folder))
-      throw Error(ErrorCode::environment, fmt::format("cannot write {}: its folder does not exist", options->output));
+    options->save.check();
     RunReport report;
     {
       ProgressBar bar;
       const Progress progress = bar.callback();
       progress(0, "reading tensors");
-      report = run(problem, options->device.chosen(), options->tensors.source(), progress);
+      TensorSource tensors = options->tensors.source();
+      if (options->save.any_operand()) {
+        tensors = with_drawn(problem, std::move(tensors));
+        progress(0, "writing tensors");
+        options->save.write(tensors);
+      }
+      report = run(problem, options->device.chosen(), tensors, progress);
       progress(0.9, "writing the output");
-      if (!options->output.empty()) write_tensor(options->output, report.output.view());
+      if (!target.empty()) write_tensor(target, report.output.view());
     }
     if (options->device.json) {
       Json json = to_json(report, problem);
@@ -48,7 +50,7 @@ void add_run(CLI::App& app, int& exit_code) {
       print(json);
     } else {
       fmt::print("{}\n  output  {}{}\n", spell(problem), fmt::join(report.output.shape(), " x "),
-                 options->output.empty() ? "" : fmt::format(", written to {}", options->output));
+                 target.empty() ? "" : fmt::format(", written to {}", target));
       fmt::print("  {} on {} ({}): planned in {:.1f} ms, computed in {:.3f} ms (one call, not a benchmark)\n",
                  report.solver, name(report.device), report.device_name, report.plan_ms, report.compute_ms);
     }

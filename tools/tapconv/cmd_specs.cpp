@@ -21,7 +21,7 @@ void print_text(const SpecsReport& report) {
 
 void add_specs(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<DeviceOptions>();
-  CLI::App* command = app.add_subcommand("specs", "Show a device's facts and the ceilings that it reaches now");
+  CLI::App* command = app.add_subcommand("specs");
   options->add(*command);
   command->callback([options, &exit_code] {
     SpecsReport report;

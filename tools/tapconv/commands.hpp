@@ -4,7 +4,7 @@
 
 namespace tapconv::cli {
 
-/// What the process returns. Documented in docs/command-line.md.
+/// What the process returns. Documented in docs/man/tapconv.md.
 enum ExitCode {
   exit_pass = 0,
   exit_internal = 1,
@@ -17,11 +17,14 @@ enum ExitCode {
   exit_environment = 10,
 };
 
-/// Each adds one subcommand to `app`; when it is chosen it runs and sets `exit_code`.
+/// Each adds one subcommand to `app`; when it is chosen it runs and sets `exit_code`. Their texts are in docs/man.
 void add_plan(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_specs(CLI::App& app, int& exit_code);
+void add_problems(CLI::App& app, int& exit_code);
+/// Prints scripts for all subcommands of `app`, which outlives it.
+void add_completion(CLI::App& app, int& exit_code);
 
 }  // namespace tapconv::cli

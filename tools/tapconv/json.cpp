@@ -39,7 +39,8 @@ Json case_json(const CheckCase& item) {
   return {{"tensors", item.tensors},
           {"outputs", item.outputs},
           {"violations", item.violations},
-          {"unwritten", item.unwritten},
+          {"nans", item.nans},
+          {"unwritten", item.unwritten ? Json(*item.unwritten) : Json(nullptr)},
           {"worst_ratio", number(item.worst_ratio)},
           {"worst_place", item.worst_place},
           {"worst_actual", number(item.worst_actual)},
@@ -72,6 +73,7 @@ Json expected_json(const ExpectedErrors& expected) {
 Json to_json(const PlanReport& report) {
   Json json{{"problem", spell(report.problem)},
             {"device", name(report.device)},
+            {"threads", report.device.threads},
             {"device_name", report.device_name},
             {"input_shape", report.input_shape},
             {"weight_shape", report.weight_shape},
@@ -98,20 +100,22 @@ Json to_json(const PlanReport& report) {
 }
 
 Json to_json(const RunReport& report, const Problem& problem) {
-  return {{"problem", spell(problem)},         {"device", name(report.device)},
-          {"device_name", report.device_name}, {"output_shape", report.output.shape()},
-          {"solver", report.solver},           {"plan_ms", report.plan_ms},
-          {"compute_ms", report.compute_ms}};
+  return {
+      {"problem", spell(problem)},         {"device", name(report.device)},         {"threads", report.device.threads},
+      {"device_name", report.device_name}, {"output_shape", report.output.shape()}, {"solver", report.solver},
+      {"plan_ms", report.plan_ms},         {"compute_ms", report.compute_ms}};
 }
 
 Json to_json(const CheckReport& report) {
   Json json{{"problem", spell(report.problem)},
             {"device", name(report.device)},
+            {"threads", report.device.threads},
             {"device_name", report.device_name},
             {"solver", report.solver},
             {"passed", report.passed},
             {"sentence", report.sentence},
             {"arithmetic", report.arithmetic},
+            {"indistinguishable", report.indistinguishable},
             {"expected_arithmetic", report.expected_arithmetic},
             {"cases", Json::array()}};
   for (const CheckCase& item : report.cases) json["cases"].push_back(case_json(item));
@@ -134,6 +138,7 @@ Json to_json(const CheckReport& report) {
 Json to_json(const BenchReport& report) {
   Json json{{"problem", spell(report.problem)},
             {"device", name(report.device)},
+            {"threads", report.device.threads},
             {"device_name", report.device_name},
             {"engine", entry_json(report.engine)},
             {"references", Json::array()},

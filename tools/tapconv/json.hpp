@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "tapconv/workbench.hpp"
 
@@ -14,6 +15,8 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json to_json(const CheckReport& report);
 [[nodiscard]] Json to_json(const BenchReport& report);
 [[nodiscard]] Json to_json(const SpecsReport& report);
+[[nodiscard]] Json to_json(const std::vector<ProblemList>& lists);
+[[nodiscard]] Json to_json(const std::vector<NamedProblem>& problems);
 
 /// Writes one object and a newline to standard output.
 void print(const Json& json);

@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "json.hpp"
+#include "manual.hpp"
 #include "tapconv/error.hpp"
 
 namespace {
@@ -43,10 +44,10 @@ int report_failure(int code, std::string_view message, bool json) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app(
-      "Tapconv: convolutions, fast and proved.\nWrite a problem as PyTorch does: 'Conv2d(64, 128, (5,7), bias=False) @ "
-      "8x64x512x256'");
-  app.name("tapconv");
+  CLI::App app("", "tapconv");
+  app.formatter_fn([](const CLI::App* command, const std::string&, CLI::AppFormatMode) {
+    return std::string(manual_page(command->get_parent() ? command->get_name() : ""));
+  });
   app.set_version_flag("--version", TAPCONV_VERSION);
   app.require_subcommand(1);
   app.fallthrough(false);
@@ -56,6 +57,8 @@ int main(int argc, char** argv) {
   add_check(app, exit_code);
   add_bench(app, exit_code);
   add_specs(app, exit_code);
+  add_problems(app, exit_code);
+  add_completion(app, exit_code);
 
   // Beyond a file size limit writing fails, with a message, instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);

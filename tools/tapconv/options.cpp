@@ -3,32 +3,53 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <limits>
 
 #include "tapconv/error.hpp"
 
 namespace tapconv::cli {
 
-std::int64_t parse_number(const char* field, const std::string& text, std::int64_t least) {
+std::int64_t parse_number(const char* field, const std::string& text, std::int64_t least, std::int64_t most) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < least)
-    throw Error(ErrorCode::usage, fmt::format("{} = {}; valid: a whole number from {} on", field, text, least));
+  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most) {
+    const std::string end_of_range =
+        most == std::numeric_limits<std::int64_t>::max() ? "on" : fmt::format("to {}", most);
+    throw Error(ErrorCode::usage,
+                fmt::format("{} = {}; valid: a whole number from {} {}", field, text, least, end_of_range));
+  }
   return value;
 }
 
 std::string expect_value(const std::string& text) { return text.empty() ? "a value is needed" : ""; }
 
-void DeviceOptions::add(CLI::App& command) {
-  command.add_option("--device", device, "cpu, cuda or cuda:N (default: cuda:0 if there is one, else cpu)");
-  command.add_flag("--json", json, "Print one JSON object instead of text");
+void refuse_option(CLI::App& command, const std::string& name, const std::string& why) {
+  command.add_option_function<std::string>(name, [why](const std::string&) { throw Error(ErrorCode::usage, why); })
+      ->group("");
 }
 
-Device DeviceOptions::chosen() const { return device.empty() ? default_device() : parse_device(device); }
+void DeviceOptions::add(CLI::App& command) {
+  command.add_option("--device", device);
+  command.add_flag("--json", json);
+}
+
+void DeviceOptions::add_threads(CLI::App& command) { command.add_option("--threads", threads)->check(expect_value); }
+
+Device DeviceOptions::chosen() const {
+  // Far more threads than any machine has cores only fail to start.
+  constexpr std::int64_t most_threads = 4096;
+  Device result = device.empty() ? default_device() : parse_device(device);
+  if (threads.empty()) return result;
+  if (result.kind != Device::Kind::cpu)
+    throw Error(ErrorCode::usage,
+                fmt::format("threads = {}; the device is {}; valid with --device cpu", threads, name(result)));
+  result.threads = static_cast<int>(parse_number("threads", threads, 1, most_threads));
+  return result;
+}
 
 void ProblemOptions::add(CLI::App& command) {
-  command.add_option("problem", text, "Like 'Conv2d(64, 128, (5,7), bias=False) @ 8x64x512x256', or a name like kb56")
-      ->required();
-  command.add_option("--batch", batch, "Replaces the batch size of the problem")->check(expect_value);
+  command.add_option("problem", text)->required();
+  command.add_option("--batch", batch)->check(expect_value);
 }
 
 Problem ProblemOptions::problem() const {
@@ -39,18 +60,13 @@ Problem ProblemOptions::problem() const {
 }
 
 void TensorOptions::add(CLI::App& command) {
-  const auto add_tensor = [&](const char* option, std::string& value, const char* what) {
-    command
-        .add_option(option, value, fmt::format("{}: x.npy or x.safetensors:name (default: drawn from the seed)", what))
-        ->check(expect_value);
-  };
-  add_tensor("--input", input, "Input tensor");
-  add_tensor("--weight", weight, "Weight tensor");
-  add_tensor("--bias", bias, "Bias tensor");
-  add_tensor("--pointwise-weight", pointwise_weight, "Weight of the pointwise half of a DepthwiseSeparable layer");
-  add_tensor("--pointwise-bias", pointwise_bias, "Bias of the pointwise half of a DepthwiseSeparable layer");
-  add_tensor("--residual", residual, "Tensor that is added before the activation");
-  command.add_option("--seed", seed, "Seed of tensors that are drawn (default: 0)");
+  command.add_option("--input", input)->check(expect_value);
+  command.add_option("--weight", weight)->check(expect_value);
+  command.add_option("--bias", bias)->check(expect_value);
+  command.add_option("--pointwise-weight", pointwise_weight)->check(expect_value);
+  command.add_option("--pointwise-bias", pointwise_bias)->check(expect_value);
+  command.add_option("--residual", residual)->check(expect_value);
+  command.add_option("--seed", seed);
 }
 
 std::uint64_t TensorOptions::seed_number() const { return static_cast<std::uint64_t>(parse_number("seed", seed, 0)); }

@@ -2,24 +2,32 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "tapconv/engine.hpp"
 
 namespace tapconv::cli {
 
-/// A whole number from `least` on, in decimal. Throws Error{usage} naming the field.
-[[nodiscard]] std::int64_t parse_number(const char* field, const std::string& text, std::int64_t least);
+/// A whole number from `least` to `most`, in decimal. Throws Error{usage} naming the field.
+[[nodiscard]] std::int64_t parse_number(const char* field, const std::string& text, std::int64_t least,
+                                        std::int64_t most = std::numeric_limits<std::int64_t>::max());
 
 /// Refuses an empty value, which an unset variable of the shell leaves behind.
 [[nodiscard]] std::string expect_value(const std::string& text);
 
+/// Answers an option that belongs to another command with `why`, Error{usage}. It is hidden.
+void refuse_option(CLI::App& command, const std::string& name, const std::string& why);
+
 /// Options that several subcommands share.
 struct DeviceOptions {
-  std::string device;  ///< empty: the first CUDA device, or the CPU
+  std::string device;   ///< empty: the first CUDA device, or the CPU
+  std::string threads;  ///< empty: all cores
   bool json = false;
 
   void add(CLI::App& command);
+  /// --threads, for commands that compute.
+  void add_threads(CLI::App& command);
   [[nodiscard]] Device chosen() const;
 };
 
