@@ -24,6 +24,7 @@ from pathlib import Path
 
 LAYERS = {
     "problem": set(),
+    "spelling": {"problem"},
     "cuda": {"problem"},
     "solver": {"cuda", "problem"},
     "plan": {"solver", "cuda", "problem"},

@@ -161,7 +161,8 @@ struct ProblemList {
   std::vector<NamedProblem> problems;
 };
 
-/// The lists that are shipped. A problem of list L goes by "L/name"; those of "kernelbench" by their name alone.
+/// The lists that are shipped. Their problems have the names that
+/// parse_problem() takes: "resnet50/conv1"; those of "kernelbench" "kb56".
 [[nodiscard]] const std::vector<ProblemList>& problem_lists();
 
 /// Reads many problems: "@file" holds benchdnn's input format (descriptors and knob lines, `#` comments,

@@ -70,7 +70,8 @@ void describe_cpu(PlanReport& report) {
   report.device_name = processor_info("model name");
   const bool by_onednn = report.problem.dtype != DType::float64;
   report.solver = by_onednn ? "oneDNN" : "oracle";
-  report.configuration = by_onednn ? cpu::Convolution(report.problem, report.device.threads).implementation() : "sums in fp64, compensated";
+  report.configuration = by_onednn ? cpu::Convolution(report.problem, report.device.threads).implementation()
+                                   : "sums in fp64, compensated";
   report.verdicts = {{.solver = "oneDNN", .supported = by_onednn, .reason = by_onednn ? "" : "dtype = float64"}};
   if (!by_onednn) report.verdicts.push_back({.solver = "oracle", .supported = true, .reason = {}});
 }

@@ -7,7 +7,7 @@
 #include "io/elements.hpp"
 #include "io/file.hpp"
 #include "io/safetensors_header.hpp"
-#include "problem/spelling_text.hpp"
+#include "problem/excerpt.hpp"
 #include "problem/tensor_shape.hpp"
 #include "problem/text.hpp"
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "problem/spelling_text.hpp"
+#include "problem/excerpt.hpp"
 #include "problem/tensor_shape.hpp"
 #include "problem/text.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "io/npy.hpp"
 #include "io/safetensors.hpp"
-#include "problem/spelling_text.hpp"
+#include "problem/excerpt.hpp"
 #include "problem/text.hpp"
 #include "tapconv/tensor.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "problem/spelling_text.hpp"
+#include "problem/excerpt.hpp"
 
 namespace tapconv {
 namespace {

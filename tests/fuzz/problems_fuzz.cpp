@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "problem/benchdnn.hpp"
-#include "problem/miopen.hpp"
-#include "problem/problem_files.hpp"
+#include "spelling/benchdnn.hpp"
+#include "spelling/files.hpp"
+#include "spelling/miopen.hpp"
 #include "tapconv/error.hpp"
 #include "tapconv/problem.hpp"
 

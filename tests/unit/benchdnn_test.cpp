@@ -1,4 +1,4 @@
-#include "problem/benchdnn.hpp"
+#include "spelling/benchdnn.hpp"
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,8 @@ Problem problem(int rank, std::int64_t batch, std::int64_t in, Extent input, std
 TEST(Benchdnn, ReadsPublishedDescriptors) {
   Problem conv1 = problem(2, 2, 3, {224, 224, 1}, 64, {7, 7, 1});
   conv1.stride = {2, 2, 1};
-  conv1.padding_lo = conv1.padding_hi = {3, 3, 0};
+  conv1.padding_lo = {3, 3, 0};
+  conv1.padding_hi = {2, 2, 0};  // implied: the last filter ends there
   EXPECT_EQ(parse_benchdnn("ic3ih224oc64oh112kh7sh2ph3n\"conv1\""), conv1);
 
   const Problem plain = problem(2, 8, 64, {512, 256, 1}, 128, {5, 7, 1});
@@ -95,8 +96,8 @@ TEST(Benchdnn, DeducesPadding) {
       {"ic1oc1iw10ow7kw1pw0", 0, -3, 7},         // both given: the end is implied
       {"ic1oc1iw10ow10kw3pw2", 2, 0, 10},        //
       {"ic1oc1iw10ow12kw3pw0dw1", 0, 6, 12},     // dilation from 0
-      {"ic1oc1iw224ow112kw7sw2pw3", 3, 3, 112},  // what nothing reads is filled up
-      {"ic1oc1iw2ow1kw1sw3pw1", 1, 0, 1},        //
+      {"ic1oc1iw224ow112kw7sw2pw3", 3, 2, 112},  // where the last filter ends
+      {"ic1oc1iw2ow1kw1sw3pw1", 1, -1, 1},       // as little is cropped as leaves an input
       {"ic1oc1iw10kw3", 0, 0, 8},                // no output: no padding
       {"ic1oc1iw10kw3sw2pw1", 1, 1, 5},          //
   };

@@ -9,7 +9,7 @@ TEST(CpuLists, EveryProblemKeepsItsContractAtReducedSize) {
   for (const ProblemList& list : problem_lists()) {
     for (const NamedProblem& named : list.problems) {
       const Problem problem = reduced(named.problem);
-      SCOPED_TRACE(list.name + "/" + named.name + ": " + spell(problem));
+      SCOPED_TRACE(named.name + ": " + spell(problem));
       CheckRequest request;
       request.problem = problem;
       request.samples = 0;

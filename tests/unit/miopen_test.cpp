@@ -1,4 +1,4 @@
-#include "problem/miopen.hpp"
+#include "spelling/miopen.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "problem/problem_files.hpp"
+#include "spelling/files.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

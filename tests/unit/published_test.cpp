@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "problem/data.hpp"
-#include "problem/lists.hpp"
+#include "spelling/lists.hpp"
 #include "tapconv/error.hpp"
 
 namespace tapconv {

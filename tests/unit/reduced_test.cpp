@@ -77,7 +77,7 @@ void expect_small_and_whole(const Problem& problem) {
 TEST(Reduced, EveryListedProblemIsSmallAndWhole) {
   for (const ProblemList& list : problem_lists()) {
     for (const NamedProblem& named : list.problems) {
-      SCOPED_TRACE(list.name + "/" + named.name + ": " + spell(reduced(named.problem)));
+      SCOPED_TRACE(named.name + ": " + spell(reduced(named.problem)));
       expect_reduced(named.problem);
       expect_small_and_whole(named.problem);
     }

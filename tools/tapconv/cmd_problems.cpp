@@ -61,19 +61,10 @@ bool names_problems(const CLI::App& command) {
   });
 }
 
-/// A list's problems by the names that a command takes for them.
-std::vector<NamedProblem> problems_of(const ProblemList& list) {
-  std::vector<NamedProblem> problems = list.problems;
-  if (list.name != "kernelbench") {
-    for (NamedProblem& named : problems) named.name = fmt::format("{}/{}", list.name, named.name);
-  }
-  return problems;
-}
-
 std::vector<NamedProblem> problems_of(const std::string& source) {
   const auto& lists = problem_lists();
   const auto list = std::ranges::find(lists, source, &ProblemList::name);
-  return list == lists.end() ? parse_problems(source) : problems_of(*list);
+  return list == lists.end() ? parse_problems(source) : list->problems;
 }
 
 /// What the arguments stand for, filtered, then changed.
@@ -81,7 +72,7 @@ std::vector<NamedProblem> chosen(const Options& options) {
   std::vector<NamedProblem> all, kept;
   for (const std::string& source : options.sources) std::ranges::move(problems_of(source), std::back_inserter(all));
   if (options.sources.empty()) {
-    for (const ProblemList& list : problem_lists()) std::ranges::move(problems_of(list), std::back_inserter(all));
+    for (const ProblemList& list : problem_lists()) std::ranges::copy(list.problems, std::back_inserter(all));
   }
   for (NamedProblem& named : all) {
     if (!options.filter.keeps(named)) continue;

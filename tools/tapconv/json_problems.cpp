@@ -8,6 +8,7 @@ Json problem_json(const NamedProblem& named) {
   const Problem& problem = named.problem;
   const Work required = work(problem);
   Json json{{"name", named.name},
+            {"count", named.count},
             {"problem", spell(problem)},
             {"kind", kind_name(problem.kind)},
             {"rank", problem.rank},

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "problem/spelling_layers.hpp"
-#include "problem/spelling_values.hpp"
+#include "spelling/layers.hpp"
+#include "spelling/values.hpp"
 #include "tapconv/problem.hpp"
 
 namespace tapconv {

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "problem/tokens.hpp"
+#include "spelling/tokens.hpp"
 #include "tapconv/problem.hpp"
 
 namespace tapconv {

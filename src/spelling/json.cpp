@@ -1,11 +1,11 @@
-#include "problem/problem_json.hpp"
+#include "spelling/json.hpp"
 
 #include <fmt/format.h>
 
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "problem/spelling_text.hpp"
+#include "problem/excerpt.hpp"
 #include "tapconv/error.hpp"
 
 namespace tapconv {
@@ -57,14 +57,22 @@ class Reader {
 
   bool null() { refuse_value("null"); }
   bool boolean(bool) { refuse_value("a truth value"); }
-  bool number_integer(Json::number_integer_t) { refuse_value("a number"); }
-  bool number_unsigned(Json::number_unsigned_t) { refuse_value("a number"); }
+  bool number_integer(Json::number_integer_t) { refuse_value("a negative number"); }
+
+  bool number_unsigned(Json::number_unsigned_t value) {
+    if (place_ != Place::entry || key_ != "count") refuse_value("a number");
+    if (value < 1 || value > std::numeric_limits<std::int64_t>::max())
+      refuse(fmt::format("\"count\" = {}; valid: 1 to {}", value, std::numeric_limits<std::int64_t>::max()));
+    entry_.count = static_cast<std::int64_t>(value);
+    return true;
+  }
+
   bool number_float(Json::number_float_t, const Json::string_t&) { refuse_value("a number"); }
   bool binary(Json::binary_t&) { refuse_value("bytes"); }
 
   bool string(Json::string_t& value) {
     if (place_ == Place::list) {
-      emit({"", std::move(value), 0});
+      emit({.name = "", .text = std::move(value)});
     } else if (place_ == Place::entry && key_ == "problem") {
       entry_.text = std::move(value);
       has_problem_ = true;
@@ -111,11 +119,12 @@ class Reader {
 
   bool key(Json::string_t& key) {
     key_ = std::move(key);
-    const bool known = place_ == Place::entry ? key_ == "name" || key_ == "problem"
+    const bool known = place_ == Place::entry ? key_ == "name" || key_ == "problem" || key_ == "count"
                                               : key_ == "name" || key_ == "about" || key_ == "problems";
     if (!known) {
-      refuse(fmt::format("\"{}\" is not known; valid: {}", excerpt(key_),
-                         place_ == Place::entry ? "\"name\", \"problem\"" : "\"name\", \"about\", \"problems\""));
+      refuse(fmt::format(
+          "\"{}\" is not known; valid: {}", excerpt(key_),
+          place_ == Place::entry ? "\"name\", \"problem\", \"count\"" : "\"name\", \"about\", \"problems\""));
     }
     return true;
   }
@@ -137,6 +146,7 @@ class Reader {
                        place_ == Place::start    ? "an array, or an object with \"problems\""
                        : place_ == Place::list   ? "a problem's text, or {\"name\": ..., \"problem\": ...}"
                        : place_ == Place::object ? "strings for \"name\" and \"about\", one array for \"problems\""
+                       : key_ == "count"         ? "a number of layers"
                                                  : "strings"));
   }
 

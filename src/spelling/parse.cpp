@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "problem/benchdnn.hpp"
-#include "problem/lists.hpp"
-#include "problem/miopen.hpp"
-#include "problem/spelling_arguments.hpp"
-#include "problem/spelling_text.hpp"
+#include "problem/excerpt.hpp"
+#include "spelling/arguments.hpp"
+#include "spelling/benchdnn.hpp"
+#include "spelling/lists.hpp"
+#include "spelling/miopen.hpp"
 #include "tapconv/problem.hpp"
 
 namespace tapconv {

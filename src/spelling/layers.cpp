@@ -1,4 +1,4 @@
-#include "problem/spelling_layers.hpp"
+#include "spelling/layers.hpp"
 
 #include <algorithm>
 

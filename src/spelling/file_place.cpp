@@ -1,4 +1,4 @@
-#include "problem/file_place.hpp"
+#include "spelling/file_place.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "problem/spelling_values.hpp"
+#include "spelling/values.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "problem/spelling_text.hpp"
+#include "problem/excerpt.hpp"
 #include "tapconv/numerics.hpp"
 
 namespace tapconv {

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "problem/spelling_cursor.hpp"
 #include "problem/validity.hpp"
+#include "spelling/cursor.hpp"
 #include "tapconv/problem.hpp"
 
 namespace tapconv {

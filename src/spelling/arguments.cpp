@@ -1,4 +1,4 @@
-#include "problem/spelling_arguments.hpp"
+#include "spelling/arguments.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "problem/spelling_text.hpp"
+#include "problem/excerpt.hpp"
 
 namespace tapconv {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "problem/tokens.hpp"
+#include "spelling/tokens.hpp"
 #include "tapconv/problem.hpp"
 
 namespace tapconv {

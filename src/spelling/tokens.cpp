@@ -1,11 +1,11 @@
-#include "problem/tokens.hpp"
+#include "spelling/tokens.hpp"
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <limits>
 
-#include "problem/spelling_text.hpp"
+#include "problem/excerpt.hpp"
 #include "tapconv/error.hpp"
 
 namespace tapconv {

@@ -1,4 +1,4 @@
-#include "problem/benchdnn_descriptor.hpp"
+#include "spelling/benchdnn_descriptor.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "problem/spelling_text.hpp"
+#include "problem/excerpt.hpp"
 
 namespace tapconv {
 namespace {
@@ -157,8 +157,8 @@ class Reader {
                                                    : Wide{*axis.o - 1} * stride - input + extent;
       if (!axis.p) lo = total / 2;
       hi = total - lo;
-      // The implied padding ends with the last filter. Where that would crop the whole input, a longer one with the same
-      // output stands for it: positions that a stride leaves over are read by nothing.
+      // The implied padding ends with the last filter. Where that would crop the whole input, a longer one with the
+      // same output stands for it: positions that a stride leaves over are read by nothing.
       const Wide least = 1 - input - std::min<Wide>(lo, 0);
       if (kind_ == Kind::convolution && hi < least) hi = std::min(least, hi + stride - 1);
     }

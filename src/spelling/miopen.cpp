@@ -1,4 +1,4 @@
-#include "problem/miopen.hpp"
+#include "spelling/miopen.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "problem/spelling_text.hpp"
-#include "problem/tokens.hpp"
+#include "problem/excerpt.hpp"
 #include "problem/validity.hpp"
+#include "spelling/tokens.hpp"
 
 namespace tapconv {
 namespace {

@@ -1,4 +1,4 @@
-#include "problem/spelling_text.hpp"
+#include "problem/excerpt.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "problem/lists.hpp"
+#include "spelling/lists.hpp"
 
 #include <functional>
 #include <map>
@@ -39,7 +39,9 @@ ProblemList published() {
 std::vector<ProblemList> read_lists() {
   std::vector<ProblemList> lists{published()};
   for (const EmbeddedFile& file : data_files()) {
-    if (file.path.starts_with(folder)) lists.push_back(read_list(file.text, file.path));
+    if (!file.path.starts_with(folder)) continue;
+    ProblemList& list = lists.emplace_back(read_list(file.text, file.path));
+    for (NamedProblem& named : list.problems) named.name = list.name + "/" + named.name;
   }
   return lists;
 }
@@ -49,9 +51,8 @@ using Names = std::map<std::string, const NamedProblem*, std::less<>>;
 Names collect_names() {
   Names names;
   for (const ProblemList& list : problem_lists()) {
-    const std::string prefix = list.name == published_list ? "" : list.name + "/";
     for (const NamedProblem& named : list.problems) {
-      if (!names.emplace(prefix + named.name, &named).second) {
+      if (!names.emplace(named.name, &named).second) {
         fail(ErrorCode::internal, "list {} has two problems named {}; valid: different names", list.name, named.name);
       }
     }

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "problem/spelling_cursor.hpp"
-#include "problem/spelling_layers.hpp"
-#include "problem/spelling_values.hpp"
+#include "spelling/cursor.hpp"
+#include "spelling/layers.hpp"
+#include "spelling/values.hpp"
 
 namespace tapconv {
 

@@ -1,11 +1,11 @@
-#include "problem/spelling_cursor.hpp"
+#include "spelling/cursor.hpp"
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <limits>
 
-#include "problem/spelling_text.hpp"
+#include "problem/excerpt.hpp"
 #include "tapconv/error.hpp"
 
 namespace tapconv {

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <variant>
 
-#include "problem/benchdnn_knobs.hpp"
-#include "problem/tokens.hpp"
+#include "spelling/benchdnn_knobs.hpp"
+#include "spelling/tokens.hpp"
 #include "tapconv/problem.hpp"
 
 namespace tapconv {

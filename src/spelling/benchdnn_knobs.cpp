@@ -1,4 +1,4 @@
-#include "problem/benchdnn_knobs.hpp"
+#include "spelling/benchdnn_knobs.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "problem/spelling_text.hpp"
+#include "problem/excerpt.hpp"
 #include "problem/validity.hpp"
 
 namespace tapconv {

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 
-#include "problem/file_place.hpp"
+#include "spelling/file_place.hpp"
 
 namespace tapconv {
 
@@ -12,6 +13,7 @@ namespace tapconv {
 struct JsonProblem {
   std::string name;        ///< empty if it has none
   std::string text;        ///< the problem in any spelling
+  std::int64_t count = 1;  ///< how many layers are this one
   std::size_t offset = 0;  ///< bytes of the content up to its end
 };
 

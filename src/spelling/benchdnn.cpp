@@ -1,9 +1,9 @@
-#include "problem/benchdnn.hpp"
+#include "spelling/benchdnn.hpp"
 
 #include <fmt/format.h>
 
-#include "problem/benchdnn_descriptor.hpp"
-#include "problem/spelling_text.hpp"
+#include "problem/excerpt.hpp"
+#include "spelling/benchdnn_descriptor.hpp"
 
 namespace tapconv {
 namespace {

@@ -1,4 +1,4 @@
-#include "problem/problem_files.hpp"
+#include "spelling/files.hpp"
 
 #include <fmt/format.h>
 
@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "problem/benchdnn.hpp"
-#include "problem/file_place.hpp"
-#include "problem/problem_json.hpp"
-#include "problem/spelling_text.hpp"
+#include "problem/excerpt.hpp"
 #include "problem/text.hpp"
-#include "problem/tokens.hpp"
+#include "spelling/benchdnn.hpp"
+#include "spelling/file_place.hpp"
+#include "spelling/json.hpp"
+#include "spelling/tokens.hpp"
 
 namespace tapconv {
 namespace {
@@ -85,9 +85,12 @@ class Collector {
       const std::string_view text = trimmed(entry.text);
       if (entry.name.empty()) {
         BenchdnnKnobs own = knobs;
+        const std::size_t first = problems_.size();
         read_line(text, own, place);
+        if (entry.count == 1) return;  // a line may stand for many problems, with counts of their own
+        for (std::size_t i = first; i < problems_.size(); ++i) problems_[i].count = entry.count;
       } else {
-        add({entry.name, located(place, text, [&] { return parse_problem(text); })}, place);
+        add({entry.name, located(place, text, [&] { return parse_problem(text); }), entry.count}, place);
       }
     };
     read_problem_json(FilePlace{file, content}, read_entry);
