@@ -129,9 +129,8 @@ inline ::testing::AssertionResult keeps_contract(const Problem& problem, const C
   statistics.add(outputs, values_of(problem, output), expected);
   if (statistics.violations() == 0) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << spell(problem) << ": " << statistics.violations() << " violations, the worst "
-                                       << statistics.worst_ratio() << " bounds at " << statistics.worst_output()
-                                       << ": " << statistics.worst_actual() << " for "
-                                       << statistics.worst_expected();
+                                       << statistics.worst_ratio() << " bounds at " << statistics.worst_output() << ": "
+                                       << statistics.worst_actual() << " for " << statistics.worst_expected();
 }
 
 /// The same, computed here.
