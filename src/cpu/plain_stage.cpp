@@ -86,7 +86,7 @@ std::unique_ptr<PlainStage> PlainStage::plan(const Problem& problem, int threads
   const Choice choice = with_onednn(threads, [&] { return choose_epilogue(computed); });
   if (!choice.description) {
     if (problem.kind == Kind::transposed) return nullptr;
-    fail(ErrorCode::environment, "oneDNN has no implementation for {}", spell(problem));
+    fail(ErrorCode::environment, "oneDNN {} has no implementation of a convolution for this processor", version());
   }
   return std::unique_ptr<PlainStage>(
       new PlainStage(problem, threads, std::move(copy), choice.request, *choice.description));

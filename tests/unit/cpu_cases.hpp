@@ -1,10 +1,6 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <limits>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -12,7 +8,7 @@
 
 namespace tapconv::testing {
 
-/// The numbers of one CPU engine case; entries beyond the rank are neutral.
+/// The numbers of one plain convolution; entries beyond the rank are neutral.
 struct CpuCase {
   std::string name;
   int rank;
@@ -117,68 +113,6 @@ inline const std::vector<CpuCase>& cpu_cases() {
       {"3d_padding_over_kernel", 3, 1, 4, 4, 1, {2, 3, 2}, {2, 1, 2}, {3, 2, 2}, {3, 2, 4}, {5, 1, 3}, one, true},
   };
   return cases;
-}
-
-/// One output as exact arithmetic would have it, as far as fp64 is exact.
-struct Expected {
-  double value = 0;
-  std::int64_t products = 0;  ///< that are not zero
-  double magnitude = 0;       ///< sum of |x*w| and |bias|
-};
-
-/// All outputs by the definition of convolution: nested loops in fp64, positions outside the input hold +0.
-inline std::vector<Expected> naive_convolution(const Problem& p, const std::vector<float>& input,
-                                               const std::vector<float>& weight, const std::vector<float>& bias) {
-  const auto lead = [&](Extent extent, std::int64_t neutral) {
-    std::rotate(extent.begin(), extent.begin() + p.rank, extent.end());
-    std::fill(extent.begin(), extent.begin() + (max_rank - p.rank), neutral);
-    return extent;
-  };
-  const Extent in = lead(p.input, 1), filter = lead(p.kernel, 1), out = lead(output_extent(p), 1);
-  const Extent stride = lead(p.stride, 1), dilation = lead(p.dilation, 1), padding = lead(p.padding_lo, 0);
-  const std::int64_t group_in = p.in_channels / p.groups, group_out = p.out_channels / p.groups;
-  const std::int64_t channel_size = in[0] * in[1] * in[2], taps = filter[0] * filter[1] * filter[2];
-  std::vector<Expected> result;
-  for (std::int64_t n = 0; n < p.batch; ++n)
-    for (std::int64_t k = 0; k < p.out_channels; ++k)
-      for (std::int64_t z = 0; z < out[0]; ++z)
-        for (std::int64_t y = 0; y < out[1]; ++y)
-          for (std::int64_t x = 0; x < out[2]; ++x) {
-            Expected sum;
-            if (p.bias) sum = {bias[k], 0, std::abs(static_cast<double>(bias[k]))};
-            for (std::int64_t t = 0; t < taps; ++t) {
-              const std::int64_t tap[] = {t / (filter[1] * filter[2]), t / filter[2] % filter[1], t % filter[2]};
-              const std::int64_t grid[] = {z, y, x};
-              std::int64_t position = 0;
-              bool inside = true;
-              for (int axis = 0; axis < 3; ++axis) {
-                const std::int64_t at = grid[axis] * stride[axis] + tap[axis] * dilation[axis] - padding[axis];
-                inside = inside && at >= 0 && at < in[axis];
-                position = position * in[axis] + at;
-              }
-              for (std::int64_t c = 0; c < group_in; ++c) {
-                const std::int64_t channel = n * p.in_channels + k / group_out * group_in + c;
-                const double value = inside ? static_cast<double>(input[channel * channel_size + position]) : 0.0;
-                const double product = value * static_cast<double>(weight[(k * group_in + c) * taps + t]);
-                sum.value += product;
-                sum.magnitude += std::abs(product);
-                sum.products += product != 0;
-              }
-            }
-            result.push_back(sum);
-          }
-  return result;
-}
-
-/// Numbers in [-1, 1) with full significands; a share of `zeros` of them is 0.
-inline std::vector<float> random_values(std::int64_t count, std::uint32_t seed, double zeros = 0) {
-  std::mt19937 generator(seed);
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (float& value : values) {
-    const double draw = static_cast<double>(generator()) * 0x1p-32;
-    value = draw < zeros ? 0.0F : static_cast<float>(static_cast<std::int32_t>(generator() | 1U)) * 0x1p-31F;
-  }
-  return values;
 }
 
 }  // namespace tapconv::testing

@@ -1,87 +1,41 @@
+// The CPU engine on plain convolutions, and how its object is used.
 #include "cpu/engine.hpp"
 
 #include <gtest/gtest.h>
 
 #include "cpu_cases.hpp"
-#include "random_problem.hpp"
+#include "cpu_tensors.hpp"
 #include "tapconv/error.hpp"
 
 namespace tapconv {
 namespace {
 
+using testing::Bytes;
+using testing::compute;
 using testing::cpu_cases;
 using testing::CpuCase;
-using testing::Expected;
-using testing::naive_convolution;
-using testing::random_values;
+using testing::CpuTensors;
+using testing::draw_tensors;
+using testing::expected_outputs;
+using testing::Fill;
+using testing::keeps_contract;
+using testing::run_guarded;
+using testing::set_value;
+using testing::size_of;
+using testing::values_of;
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr DType f32 = DType::float32;
 
-struct Operands {
-  std::vector<float> input, weight, bias;
-};
-
-Operands draw(const Problem& problem, std::uint32_t seed, double zeros = 0) {
-  return {random_values(element_count(input_shape(problem)), seed, zeros),
-          random_values(element_count(weight_shape(problem)), seed + 1),
-          random_values(problem.bias ? problem.out_channels : 0, seed + 2)};
-}
-
-/// Runs anything with set_weights() and run() into an output between two guard zones, at an address that is a multiple
-/// of 4 only.
-template <class Runner>
-std::vector<float> compute(Runner& runner, const Problem& problem, const Operands& operands) {
-  constexpr std::size_t guard = 33;
-  constexpr float untouched = 1234.5F;
-  const auto count = static_cast<std::size_t>(element_count(output_shape(problem)));
-  std::vector<float> output(count + 2 * guard, untouched);
-  runner.set_weights(operands.weight, operands.bias);
-  runner.run(operands.input, std::span(output).subspan(guard, count));
-  for (std::size_t i = 0; i < guard; ++i) {
-    EXPECT_EQ(output[i], untouched) << "written before the output";
-    EXPECT_EQ(output[count + guard + i], untouched) << "written behind the output";
-  }
-  return {output.begin() + guard, output.end() - guard};
-}
-
-std::vector<float> compute(const Problem& problem, const Operands& operands, int threads = 0) {
-  cpu::Convolution convolution(problem, threads);
-  return compute(convolution, problem, operands);
-}
-
-std::vector<Expected> expect(const Problem& problem, Operands operands) {
-  const OperandRounding rounding = operand_rounding(problem.contract, problem.tie_rule);
-  for (float& value : operands.input) value = round_operand(value, rounding);
-  for (float& value : operands.weight) value = round_operand(value, rounding);
-  return naive_convolution(problem, operands.input, operands.weight, operands.bias);
-}
-
-/// The first output that breaks the contract, or success. NaN must meet NaN, infinity the same infinity.
-::testing::AssertionResult keeps_contract(const Problem& problem, const std::vector<float>& output,
-                                          const std::vector<Expected>& expected) {
-  if (output.size() != expected.size()) return ::testing::AssertionFailure() << "sizes differ";
-  for (std::size_t i = 0; i < output.size(); ++i) {
-    const auto value = static_cast<double>(output[i]);
-    const double want = expected[i].value;
-    const bool right =
-        std::isfinite(want)
-            ? std::abs(value - want) <= error_bound(problem.contract, expected[i].products, expected[i].magnitude)
-            : (std::isnan(want) ? std::isnan(value) : value == want);
-    if (!right) return ::testing::AssertionFailure() << "output " << i << " is " << value << ", should be " << want;
-  }
-  return ::testing::AssertionSuccess();
-}
-
-TEST(CpuEngine, KeepsEveryContractOnDenseAndSparseData) {
+TEST(CpuEngine, KeepsEveryContractOnDenseSparseAndSubnormalData) {
   for (const CpuCase& tested : cpu_cases()) {
     SCOPED_TRACE(tested.name);
-    for (const Contract contract : {Contract::ieee, Contract::fp32, Contract::tf32}) {
-      for (const double zeros : {0.0, 0.95}) {
+    for (const Contract contract : {Contract::ieee, Contract::tf32}) {  // fp32 is computed as ieee is
+      for (const Fill fill : {Fill::uniform, Fill::sparse, Fill::subnormal}) {
         const Problem problem = tested.problem(contract);
-        const Operands operands = draw(problem, 7, zeros);
-        EXPECT_TRUE(keeps_contract(problem, compute(problem, operands), expect(problem, operands)))
-            << name(contract) << ", zeros " << zeros << ", " << cpu::Convolution(problem).implementation();
+        EXPECT_TRUE(keeps_contract(problem, draw_tensors(problem, 7, fill)))
+            << name(contract) << ", fill " << static_cast<int>(fill);
       }
     }
   }
@@ -91,11 +45,9 @@ TEST(CpuEngine, IsExactWhereEverySumIsExact) {
   for (const CpuCase& tested : cpu_cases()) {
     SCOPED_TRACE(tested.name);
     const Problem problem = tested.problem(Contract::ieee);
-    Operands operands = draw(problem, 11);
-    for (std::vector<float>* values : {&operands.input, &operands.weight, &operands.bias})
-      for (float& value : *values) value = std::round(value * 4);
-    const std::vector<float> output = compute(problem, operands);
-    const std::vector<Expected> expected = expect(problem, operands);
+    const CpuTensors tensors = draw_tensors(problem, 11, Fill::integers);
+    const std::vector<double> output = values_of(problem, compute(problem, tensors));
+    const std::vector<OracleOutput> expected = expected_outputs(problem, tensors);
     for (std::size_t i = 0; i < output.size(); ++i) ASSERT_EQ(output[i], expected[i].value) << i;
   }
 }
@@ -104,43 +56,41 @@ TEST(CpuEngine, SpreadsNonFiniteInputsExactlyAsFar) {
   for (const CpuCase& tested : cpu_cases()) {
     SCOPED_TRACE(tested.name);
     const Problem problem = tested.problem();
-    Operands operands = draw(problem, 13);
-    const std::size_t count = operands.input.size();
-    operands.input[count / 2] = nan;
-    operands.input[count / 3] = infinity;
-    operands.input[count - 1] = -infinity;
-    EXPECT_TRUE(keeps_contract(problem, compute(problem, operands), expect(problem, operands)));
+    CpuTensors tensors = draw_tensors(problem, 13);
+    const std::size_t count = size_of(tensors.input, f32);
+    set_value(tensors.input, f32, count / 2, nan);
+    set_value(tensors.input, f32, count / 3, infinity);
+    set_value(tensors.input, f32, count - 1, -infinity);
+    EXPECT_TRUE(keeps_contract(problem, tensors));
   }
 }
 
 TEST(CpuEngine, LetsNonFiniteWeightsMeetThePadding) {
   for (const CpuCase& tested : cpu_cases()) {
     SCOPED_TRACE(tested.name);
-    for (const float special : {-infinity, nan}) {
-      const Problem problem = tested.problem();
-      Operands operands = draw(problem, 17);
-      operands.weight.front() = special;
-      EXPECT_TRUE(keeps_contract(problem, compute(problem, operands), expect(problem, operands))) << special;
-      operands.weight.front() = 0.5F;
-      operands.weight.back() = special;
-      EXPECT_TRUE(keeps_contract(problem, compute(problem, operands), expect(problem, operands))) << special;
+    const Problem problem = tested.problem();
+    for (const double special : {-infinity, nan}) {
+      CpuTensors tensors = draw_tensors(problem, 17);
+      set_value(tensors.weight, f32, 0, special);
+      EXPECT_TRUE(keeps_contract(problem, tensors)) << special;
+      set_value(tensors.weight, f32, 0, 0.5);
+      set_value(tensors.weight, f32, size_of(tensors.weight, f32) - 1, special);
+      EXPECT_TRUE(keeps_contract(problem, tensors)) << special;
     }
   }
 }
 
-TEST(CpuEngine, KeepsSubnormals) {
+TEST(CpuEngine, KeepsSubnormalProducts) {
   for (const CpuCase& tested : cpu_cases()) {
     SCOPED_TRACE(tested.name);
     const Problem problem = tested.problem(Contract::ieee);
-    Operands operands = draw(problem, 19);
-    for (float& value : operands.input) value *= 0x1p-130F;  // subnormal themselves
-    for (float& value : operands.bias) value *= 0x1p-135F;
-    EXPECT_TRUE(keeps_contract(problem, compute(problem, operands), expect(problem, operands))) << "subnormal inputs";
-    operands = draw(problem, 23, 0.95);
-    for (float& value : operands.input) value *= 0x1p-70F;  // normal, but the products are not
-    for (float& value : operands.weight) value *= 0x1p-68F;
-    for (float& value : operands.bias) value *= 0x1p-135F;
-    EXPECT_TRUE(keeps_contract(problem, compute(problem, operands), expect(problem, operands))) << "subnormal products";
+    CpuTensors tensors = draw_tensors(problem, 23, Fill::sparse);
+    for (Bytes* tensor : {&tensors.input, &tensors.weight, &tensors.bias}) {  // normal, but the products are not
+      const double scale = tensor == &tensors.bias ? 0x1p-135 : 0x1p-69;
+      for (std::size_t i = 0; i < size_of(*tensor, f32); ++i)
+        set_value(*tensor, f32, i, scale * load_element(tensor->data(), f32, static_cast<std::int64_t>(i)));
+    }
+    EXPECT_TRUE(keeps_contract(problem, tensors));
   }
 }
 
@@ -148,13 +98,13 @@ TEST(CpuEngine, EveryReferenceComputesTheSame) {
   for (const CpuCase& tested : cpu_cases()) {
     SCOPED_TRACE(tested.name);
     const Problem problem = tested.problem(Contract::ieee);
-    const Operands operands = draw(problem, 29);
-    const std::vector<Expected> expected = expect(problem, operands);
+    const CpuTensors tensors = draw_tensors(problem, 29);
     std::vector<cpu::Reference> references = cpu::references(problem);
     ASSERT_FALSE(references.empty());
     std::vector<std::string> names;
     for (cpu::Reference& reference : references) {
-      EXPECT_TRUE(keeps_contract(problem, compute(reference, problem, operands), expected)) << reference.name();
+      reference.set_weights(tensors.weights());
+      EXPECT_TRUE(keeps_contract(problem, tensors, run_guarded(reference, problem, tensors))) << reference.name();
       names.push_back(reference.name());
     }
     std::sort(names.begin(), names.end());
@@ -162,18 +112,13 @@ TEST(CpuEngine, EveryReferenceComputesTheSame) {
   }
 }
 
-TEST(CpuEngine, NeverFallsBackToNaiveLoops) {
+TEST(CpuEngine, NeverFallsBackToNaiveLoopsOrCopiesForNothing) {
   for (const CpuCase& tested : cpu_cases()) {
     SCOPED_TRACE(tested.name);
-    EXPECT_FALSE(cpu::Convolution(tested.problem()).implementation().starts_with("ref"));
-  }
-}
-
-TEST(CpuConvolution, KeepsTheContractOnRandomProblems) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    const Problem problem = testing::RandomProblem(seed).draw(3e5);
-    const Operands operands = draw(problem, static_cast<std::uint32_t>(seed));
-    EXPECT_TRUE(keeps_contract(problem, compute(problem, operands), expect(problem, operands))) << "seed " << seed;
+    const std::string implementation = cpu::Convolution(tested.problem()).implementation();
+    EXPECT_EQ(implementation.find("ref"), std::string::npos) << implementation;
+    EXPECT_EQ(implementation.find("after"), std::string::npos) << implementation;
+    EXPECT_EQ(implementation.find("then"), std::string::npos) << implementation;
   }
 }
 
@@ -188,11 +133,11 @@ TEST(CpuConvolution, GoesBackAndForthBetweenFiniteAndOtherWeights) {
     const Problem problem = padded_case().problem(contract);
     cpu::Convolution convolution(problem);
     const std::string usual = convolution.implementation();
-    Operands operands = draw(problem, 31);
-    for (const float first : {0.25F, infinity, 0.5F, nan, 0.75F}) {
-      operands.weight.front() = first;
-      operands.input = draw(problem, static_cast<std::uint32_t>(first == first) + 37).input;
-      EXPECT_TRUE(keeps_contract(problem, compute(convolution, problem, operands), expect(problem, operands))) << first;
+    for (const double first : {0.25, infinity, 0.5, nan, 0.75}) {
+      CpuTensors tensors = draw_tensors(problem, std::isnan(first) ? 31 : 37);
+      set_value(tensors.weight, f32, 0, first);
+      convolution.set_weights(tensors.weights());
+      EXPECT_TRUE(keeps_contract(problem, tensors, run_guarded(convolution, problem, tensors))) << first;
     }
     EXPECT_EQ(convolution.implementation(), usual);
   }
@@ -200,46 +145,47 @@ TEST(CpuConvolution, GoesBackAndForthBetweenFiniteAndOtherWeights) {
 
 TEST(CpuConvolution, TreatsWeightsThatRoundToInfinityAsInfinite) {
   const Problem problem = padded_case().problem(Contract::tf32);
-  Operands operands = draw(problem, 41);
-  operands.weight.front() = std::numeric_limits<float>::max();
-  const std::vector<Expected> expected = expect(problem, operands);
-  ASSERT_TRUE(std::isnan(expected.front().value));
-  EXPECT_TRUE(keeps_contract(problem, compute(problem, operands), expected));
+  CpuTensors tensors = draw_tensors(problem, 41);
+  set_value(tensors.weight, f32, 0, std::numeric_limits<float>::max());
+  ASSERT_TRUE(std::isnan(expected_outputs(problem, tensors).front().value));
+  EXPECT_TRUE(keeps_contract(problem, tensors));
 }
 
 TEST(CpuConvolution, RoundsBothOperandsByTheTieRule) {
   Problem problem{.bias = false, .contract = Contract::tf32};
-  const float tie = 1 + 0x1p-11F;  // halfway between two TF32 numbers
-  for (const Operands& operands : {Operands{{tie}, {1.0F}, {}}, Operands{{1.0F}, {tie}, {}}}) {
+  const double tie = 1 + 0x1p-11;  // halfway between two TF32 numbers
+  for (const auto& [input, weight] : {std::pair{tie, 1.0}, std::pair{1.0, tie}}) {
+    CpuTensors tensors = draw_tensors(problem, 1);
+    set_value(tensors.input, f32, 0, input);
+    set_value(tensors.weight, f32, 0, weight);
     problem.tie_rule = TieRule::away;
-    EXPECT_EQ(compute(problem, operands).front(), 1 + 0x1p-10F);
+    EXPECT_EQ(values_of(problem, compute(problem, tensors)).front(), 1 + 0x1p-10);
     problem.tie_rule = TieRule::even;
-    EXPECT_EQ(compute(problem, operands).front(), 1.0F);
+    EXPECT_EQ(values_of(problem, compute(problem, tensors)).front(), 1.0);
   }
 }
 
 TEST(CpuConvolution, KeepsTheWeightsUntilTheNextCall) {
   const Problem problem = padded_case().problem();
-  Operands operands = draw(problem, 43);
-  const std::vector<float> first = compute(problem, operands);
+  CpuTensors tensors = draw_tensors(problem, 43);
+  const Bytes first = compute(problem, tensors);
   cpu::Convolution convolution(problem);
-  std::vector<float> weight = operands.weight, bias = operands.bias, output(first.size());
-  convolution.set_weights(weight, bias);
-  std::fill(weight.begin(), weight.end(), nan);
-  std::fill(bias.begin(), bias.end(), nan);
+  convolution.set_weights(tensors.weights());
+  std::fill(tensors.weight.begin(), tensors.weight.end(), std::byte{0xff});
+  std::fill(tensors.bias.begin(), tensors.bias.end(), std::byte{0xff});
   cpu::Convolution moved = std::move(convolution);
-  moved.run(operands.input, output);
-  EXPECT_EQ(output, first);
-  moved.run(operands.input, output);
-  EXPECT_EQ(output, first) << "a second run differs";
+  EXPECT_EQ(run_guarded(moved, problem, tensors), first);
+  EXPECT_EQ(run_guarded(moved, problem, tensors), first) << "a second run differs";
 }
 
 TEST(CpuConvolution, GivesTheSameBitsAtAnyNumberOfThreads) {
-  const Problem problem = padded_case().problem();
-  const Operands operands = draw(problem, 47);
-  const std::vector<float> one = compute(problem, operands, 1);
-  EXPECT_EQ(compute(problem, operands, 2), one);
-  EXPECT_EQ(compute(problem, operands, 5), one);
+  for (Problem problem : {padded_case().problem(), padded_case().problem(Contract::tf32)}) {
+    problem.activation = Activation::relu;  // so that every step runs on all threads
+    const CpuTensors tensors = draw_tensors(problem, 47);
+    const Bytes one = compute(problem, tensors, 1);
+    EXPECT_EQ(compute(problem, tensors, 2), one);
+    EXPECT_EQ(compute(problem, tensors, 5), one);
+  }
 }
 
 /// The message of the Error{usage} that `body` throws.
@@ -256,51 +202,77 @@ std::string refusal(const Body& body) {
 
 TEST(CpuConvolution, RefusesWhatDoesNotFit) {
   const Problem problem = padded_case().problem();
-  const Operands right = draw(problem, 53);
-  std::vector<float> output(static_cast<std::size_t>(element_count(output_shape(problem))));
-  const std::span<float> whole(output);
+  const CpuTensors right = draw_tensors(problem, 53);
+  Bytes output(static_cast<std::size_t>(element_count(output_shape(problem))) * sizeof(float));
+  const std::span<std::byte> whole(output);
   cpu::Convolution convolution(problem);
-  const auto weights = [&](std::span<const float> weight, std::span<const float> bias) {
-    return refusal([&] { convolution.set_weights(weight, bias); });
-  };
-  const auto run = [&](std::span<const float> input, std::span<float> into) {
-    return refusal([&] { convolution.run(input, into); });
-  };
-  EXPECT_EQ(run(right.input, whole), "weight: none set; valid: set_weights() before run()");
-  EXPECT_EQ(weights(std::span(right.weight).first(10), right.bias), "weight has 10 elements; valid: 9216");
-  EXPECT_EQ(weights(right.weight, {}), "bias has 0 elements; valid: 32");
-  convolution.set_weights(right.weight, right.bias);
-  EXPECT_EQ(run(std::span(right.input).first(3), whole), "input has 3 elements; valid: 13440");
-  EXPECT_EQ(run(right.input, whole.first(3)), "output has 3 elements; valid: 13440");
+  const auto weights = [&](const cpu::Weights& given) { return refusal([&] { convolution.set_weights(given); }); };
+  const auto run = [&](std::span<const std::byte> input, std::span<const std::byte> residual,
+                       std::span<std::byte> into) { return refusal([&] { convolution.run(input, residual, into); }); };
+  cpu::Weights given = right.weights();
+  EXPECT_EQ(run(right.input, {}, whole), "weight: none set; valid: set_weights() before run()");
+  given.weight = given.weight.first(10);
+  EXPECT_EQ(weights(given), "weight has 10 bytes; valid: 36864");
+  given = right.weights();
+  given.bias = {};
+  EXPECT_EQ(weights(given), "bias has 0 bytes; valid: 128");
+  given = right.weights();
+  given.pointwise_weight = given.weight;
+  EXPECT_EQ(weights(given), "pointwise_weight has 36864 bytes; valid: 0");
+  convolution.set_weights(right.weights());
+  EXPECT_EQ(run(std::span(right.input).first(3), {}, whole), "input has 3 bytes; valid: 53760");
+  EXPECT_EQ(run(right.input, right.input, whole), "residual has 53760 bytes; valid: 0");
+  EXPECT_EQ(run(right.input, {}, whole.first(3)), "output has 3 bytes; valid: 53760");
   EXPECT_EQ(refusal([&] { cpu::Convolution(problem, -1); }), "threads = -1; valid: 1 or more, or 0 for all cores");
+  EXPECT_EQ(refusal([] {
+              cpu::Convolution({.dtype = DType::float64, .out_dtype = DType::float64, .contract = Contract::fp64});
+            }),
+            "dtype = float64; valid for oneDNN: float32, float16, bfloat16");
 }
 
 TEST(CpuConvolution, RefusesWhatOneDnnHoldsIn32Bits) {
-  const auto plan = [](const std::string& text) { return refusal([&] { cpu::Convolution(parse_problem(text)); }); };
-  EXPECT_EQ(plan("Conv1d(1, 1, 1) @ 1x1x1073741825"),
+  const auto plan = [](const Problem& problem) { return refusal([&] { cpu::Convolution{problem}; }); };
+  EXPECT_EQ(plan({.rank = 1, .input = {1073741825, 1, 1}}),
             "padded input size = 1073741825; valid on the CPU: at most 1073741824");
-  EXPECT_EQ(plan("Conv1d(1, 1, 1, stride=9, padding=1000000000000) @ 1x1x1"),
+  EXPECT_EQ(plan({.rank = 1, .stride = {9, 1, 1}, .padding_lo = {1000000000000}, .padding_hi = {1000000000000}}),
             "padded input size = 2000000000001; valid on the CPU: at most 1073741824");
-  EXPECT_EQ(plan("Conv2d(3, 1, 1, stride=2) @ 1x3x32768x32768"),
+  EXPECT_EQ(plan({.in_channels = 3, .input = {32768, 32768, 1}, .stride = {2, 2, 1}}),
             "elements of a padded input image = 3221225472; valid on the CPU: at most 2147483648");
-  EXPECT_EQ(plan("Conv2d(1, 3, 1) @ 1x1x32768x32768"),
+  EXPECT_EQ(plan({.out_channels = 3, .input = {32768, 32768, 1}}),
             "elements of an output image = 3221225472; valid on the CPU: at most 2147483648");
+  EXPECT_EQ(plan({.kind = Kind::transposed, .rank = 1, .input = {3, 1, 1}, .stride = {1000000000, 1, 1}}),
+            "output size = 2000000001; valid on the CPU: at most 1073741824");
 }
 
 TEST(CpuConvolution, TakesStepsThatAreNeverTaken) {
-  const Problem problem = parse_problem("Conv2d(3, 4, 1, stride=5000000000, dilation=7000000000) @ 2x3x5x6");
-  const Operands operands = draw(problem, 59);
-  EXPECT_TRUE(keeps_contract(problem, compute(problem, operands), expect(problem, operands)));
+  Problem problem{.batch = 2,
+                  .in_channels = 3,
+                  .out_channels = 4,
+                  .input = {5, 6, 1},
+                  .stride = {5000000000, 5000000000, 1},
+                  .dilation = {7000000000, 7000000000, 1}};
+  EXPECT_TRUE(keeps_contract(problem, draw_tensors(problem, 59)));
+  problem.kind = Kind::transposed;
+  problem.input = {1, 1, 1};
+  EXPECT_TRUE(keeps_contract(problem, draw_tensors(problem, 59)));
 }
 
 TEST(CpuConvolution, ReordersOnlyWhereTheTapsOutweighIt) {
-  const auto tensors = [](const std::string& text) {
-    const std::string all = cpu::Convolution(parse_problem(text)).implementation();
+  const auto tensors = [](const Problem& problem) {
+    const std::string all = cpu::Convolution(problem).implementation();
     return all.substr(all.find(", ") + 2);
   };
-  EXPECT_NE(tensors("Conv2d(64, 128, (5, 7)) @ 1x64x32x32"), "contiguous tensors");
-  EXPECT_EQ(tensors("Conv1d(64, 128, 3, stride=3, dilation=4) @ 1x64x999"), "contiguous tensors");
-  EXPECT_EQ(tensors("Conv2d(64, 128, 1) @ 1x64x32x32"), "contiguous tensors");
+  const Problem dense{.in_channels = 64, .out_channels = 128, .input = {32, 32, 1}, .kernel = {5, 7, 1}};
+  EXPECT_NE(tensors(dense), "contiguous tensors");
+  EXPECT_EQ(tensors({.rank = 1,
+                     .in_channels = 64,
+                     .out_channels = 128,
+                     .input = {999, 1, 1},
+                     .kernel = {3, 1, 1},
+                     .stride = {3, 1, 1},
+                     .dilation = {4, 1, 1}}),
+            "contiguous tensors");
+  EXPECT_EQ(tensors({.in_channels = 64, .out_channels = 128, .input = {32, 32, 1}}), "contiguous tensors");
 }
 
 TEST(CpuConvolution, NamesItsLibrary) { EXPECT_TRUE(cpu::version().starts_with("3.")) << cpu::version(); }

@@ -1,0 +1,405 @@
+// The CPU engine beyond plain convolutions: transposed and depthwise separable ones, padding, types, layouts,
+// epilogues, dynamic sizes.
+#include <gtest/gtest.h>
+
+#include "cpu_tensors.hpp"
+#include "tapconv/error.hpp"
+
+namespace tapconv {
+namespace {
+
+using testing::Bytes;
+using testing::compute;
+using testing::CpuTensors;
+using testing::draw_tensors;
+using testing::expected_outputs;
+using testing::Fill;
+using testing::keeps_contract;
+using testing::run_guarded;
+using testing::set_value;
+using testing::size_of;
+using testing::values_of;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr Layout layouts[] = {Layout::contiguous, Layout::channels_last};
+constexpr DType cpu_types[] = {DType::float32, DType::float16, DType::bfloat16};
+constexpr Extent one{1, 1, 1}, none{0, 0, 0};
+
+struct Case {
+  std::string name;
+  Problem problem;
+};
+
+/// On all kinds of data, and equal where every sum is exact.
+void expect_right(const Problem& problem, std::uint64_t seed) {
+  cpu::Convolution convolution(problem, 1);
+  for (const Fill fill : {Fill::uniform, Fill::sparse, Fill::subnormal, Fill::integers}) {
+    const CpuTensors tensors = draw_tensors(problem, seed, fill);
+    convolution.set_weights(tensors.weights());
+    const Bytes output = run_guarded(convolution, problem, tensors);
+    EXPECT_TRUE(keeps_contract(problem, tensors, output))
+        << "fill " << static_cast<int>(fill) << ", by " << convolution.implementation();
+    if (fill != Fill::integers || problem.activation > Activation::relu) continue;
+    const std::vector<double> values = values_of(problem, output);
+    const std::vector<OracleOutput> expected = expected_outputs(problem, tensors);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      ASSERT_EQ(values[i], round_to(expected[i].value, problem.out_dtype)) << i;
+  }
+}
+
+/// With infinite and NaN inputs and weights.
+void expect_special_values_right(const Problem& problem, std::uint64_t seed) {
+  cpu::Convolution convolution(problem, 1);
+  const DType dtype = problem.dtype;
+  CpuTensors tensors = draw_tensors(problem, seed);
+  set_value(tensors.input, dtype, 0, infinity);
+  set_value(tensors.input, dtype, size_of(tensors.input, dtype) / 2, nan);
+  set_value(tensors.input, dtype, size_of(tensors.input, dtype) - 1, -infinity);
+  convolution.set_weights(tensors.weights());
+  EXPECT_TRUE(keeps_contract(problem, tensors, run_guarded(convolution, problem, tensors))) << "inputs";
+  for (const double special : {infinity, nan}) {
+    for (const std::size_t place : {std::size_t{0}, size_of(tensors.weight, dtype) - 1}) {
+      tensors = draw_tensors(problem, seed + place);
+      set_value(tensors.weight, dtype, place, special);
+      convolution.set_weights(tensors.weights());
+      EXPECT_TRUE(keeps_contract(problem, tensors, run_guarded(convolution, problem, tensors)))
+          << "weight " << place << " is " << special;
+    }
+  }
+}
+
+std::vector<Case> transposed_cases() {
+  const auto make = [](int rank, std::int64_t in, std::int64_t out, Extent input, Extent kernel, Extent stride,
+                       Extent padding = none, Extent output_padding = none, Extent dilation = one,
+                       std::int64_t groups = 1) {
+    Problem p{.kind = Kind::transposed, .rank = rank, .batch = 2, .in_channels = in, .out_channels = out};
+    p.input = input;
+    p.kernel = kernel;
+    p.stride = stride;
+    p.padding_lo = p.padding_hi = padding;
+    p.output_padding = output_padding;
+    p.dilation = dilation;
+    p.groups = groups;
+    return p;
+  };
+  std::vector<Case> cases{
+      {"single", make(1, 1, 1, one, one, one)},
+      {"pointwise", make(2, 8, 16, {5, 6, 1}, one, one)},
+      {"stride 1", make(2, 16, 16, {7, 6, 1}, {3, 3, 1}, one, {1, 1, 0})},
+      {"doubling", make(2, 16, 8, {7, 6, 1}, {4, 4, 1}, {2, 2, 1}, {1, 1, 0})},
+      {"output padding", make(2, 16, 8, {7, 6, 1}, {3, 3, 1}, {2, 2, 1}, {1, 1, 0}, {1, 1, 0})},
+      {"output padding at its most", make(2, 3, 5, {4, 3, 1}, {2, 3, 1}, {4, 3, 1}, none, {3, 2, 0})},
+      {"output padding below dilation", make(1, 3, 5, {9, 1, 1}, {3, 1, 1}, {2, 1, 1}, none, {4, 0, 0}, {5, 1, 1})},
+      {"stride over kernel", make(2, 5, 3, {4, 5, 1}, {2, 2, 1}, {5, 3, 1})},
+      {"empty classes by dilation", make(2, 5, 3, {4, 5, 1}, {3, 2, 1}, {4, 6, 1}, none, none, {2, 3, 1})},
+      {"dilation a multiple of stride", make(1, 6, 6, {12, 1, 1}, {3, 1, 1}, {2, 1, 1}, none, none, {4, 1, 1})},
+      {"dilation and stride share a factor", make(1, 4, 4, {9, 1, 1}, {5, 1, 1}, {6, 1, 1}, none, none, {4, 1, 1})},
+      {"dilation coprime to stride", make(1, 4, 4, {9, 1, 1}, {5, 1, 1}, {3, 1, 1}, none, none, {2, 1, 1})},
+      {"padding over kernel", make(1, 4, 4, {9, 1, 1}, {3, 1, 1}, {2, 1, 1}, {6, 0, 0})},
+      {"groups", make(2, 12, 8, {5, 4, 1}, {3, 3, 1}, {2, 2, 1}, {1, 1, 0}, none, one, 4)},
+      {"depthwise", make(2, 16, 16, {5, 4, 1}, {4, 4, 1}, {2, 2, 1}, {1, 1, 0}, none, one, 16)},
+      {"depthwise with a multiplier", make(1, 6, 18, {15, 1, 1}, {3, 1, 1}, {2, 1, 1}, none, none, one, 6)},
+      {"three axes", make(3, 8, 4, {3, 4, 2}, {3, 2, 4}, {2, 1, 3}, {1, 0, 1}, {1, 0, 2})},
+      {"long row", make(1, 1, 32, {301, 1, 1}, {16, 1, 1}, {8, 1, 1}, {4, 0, 0})},
+  };
+  Problem uneven = make(2, 4, 5, {5, 6, 1}, {4, 3, 1}, {2, 3, 1});
+  uneven.padding_lo = {2, 0, 0};
+  uneven.padding_hi = {0, 3, 0};
+  cases.push_back({"padding of one side", uneven});
+  Problem extended = make(2, 4, 5, {5, 6, 1}, {3, 3, 1}, {2, 3, 1});
+  extended.padding_lo = {-3, 1, 0};
+  extended.padding_hi = {-4, -9, 0};
+  cases.push_back({"extended outputs", extended});
+  extended.bias = false;
+  cases.push_back({"extended outputs without bias", extended});
+  Problem beyond = make(1, 3, 2, {2, 1, 1}, {2, 1, 1}, {3, 1, 1});
+  beyond.padding_lo = {-40, 0, 0};
+  beyond.padding_hi = {4, 0, 0};
+  cases.push_back({"hardly an output reached", beyond});
+  return cases;
+}
+
+TEST(CpuTransposed, ComputesEveryCaseInBothLayouts) {
+  for (Case& tested : transposed_cases()) {
+    for (const Layout layout : layouts) {
+      SCOPED_TRACE(tested.name + (layout == Layout::contiguous ? "" : ", channels last"));
+      tested.problem.layout = layout;
+      expect_right(tested.problem, 3);
+      expect_special_values_right(tested.problem, 5);
+    }
+  }
+}
+
+TEST(CpuTransposed, EveryReferenceComputesTheSame) {
+  for (const Case& tested : transposed_cases()) {
+    SCOPED_TRACE(tested.name);
+    const Problem& problem = tested.problem;
+    if (tested.name.starts_with("extended") || tested.name.starts_with("hardly") ||
+        tested.name == "output padding below dilation") {
+      EXPECT_THROW(cpu::references(problem), Error);
+      continue;
+    }
+    const CpuTensors tensors = draw_tensors(problem, 7);
+    for (cpu::Reference& reference : cpu::references(problem)) {
+      reference.set_weights(tensors.weights());
+      EXPECT_TRUE(keeps_contract(problem, tensors, run_guarded(reference, problem, tensors))) << reference.name();
+    }
+  }
+}
+
+TEST(CpuPadding, EveryModeAroundEverySide) {
+  for (const PaddingMode mode :
+       {PaddingMode::zeros, PaddingMode::reflect, PaddingMode::replicate, PaddingMode::circular}) {
+    for (int rank = 1; rank <= max_rank; ++rank) {
+      for (const Layout layout : layouts) {
+        for (const auto& [lo, hi] : {std::pair{2, 3}, {3, 0}, {0, 1}, {-1, 2}, {2, -2}, {-2, -1}, {-3, 0}}) {
+          Problem p{.rank = rank, .batch = 2, .in_channels = 6, .out_channels = 4, .groups = 2, .padding_mode = mode};
+          for (int axis = 0; axis < rank; ++axis) {
+            p.input[axis] = 6 + axis;
+            p.kernel[axis] = 3;
+            p.stride[axis] = 1 + axis % 2;
+            p.padding_lo[axis] = axis == 1 ? hi : lo;
+            p.padding_hi[axis] = axis == 1 ? lo : hi;
+          }
+          p.layout = layout;
+          SCOPED_TRACE(::testing::Message()
+                       << name(mode) << " " << rank << " " << name(layout) << " " << lo << " " << hi);
+          expect_right(p, 11);
+        }
+      }
+    }
+  }
+}
+
+TEST(CpuPadding, SpecialValuesMeetEveryMode) {
+  for (const PaddingMode mode :
+       {PaddingMode::zeros, PaddingMode::reflect, PaddingMode::replicate, PaddingMode::circular}) {
+    Problem p{.in_channels = 3, .out_channels = 4, .input = {5, 6, 1}, .kernel = {3, 3, 1}, .padding_mode = mode};
+    p.padding_lo = {2, -1, 0};
+    p.padding_hi = {3, 2, 0};
+    SCOPED_TRACE(name(mode));
+    expect_special_values_right(p, 13);
+  }
+}
+
+TEST(CpuTypes, EveryPairOfTypesInEveryKindAndLayout) {
+  for (const Kind kind : {Kind::convolution, Kind::transposed, Kind::depthwise_separable}) {
+    for (const DType dtype : cpu_types) {
+      for (const DType out_dtype : cpu_types) {
+        for (const Layout layout : layouts) {
+          for (const Contract contract : all_contracts) {
+            if (!applies_to(contract, dtype)) continue;
+            Problem p{.kind = kind, .batch = 2, .in_channels = 5, .out_channels = 7};
+            p.input = {6, 7, 1};
+            p.kernel = {3, 2, 1};
+            p.stride = {2, 1, 1};
+            p.padding_lo = p.padding_hi = {1, 0, 0};
+            p.dtype = dtype;
+            p.out_dtype = out_dtype;
+            p.layout = layout;
+            p.contract = contract;
+            p.residual = true;
+            p.activation = Activation::relu;
+            SCOPED_TRACE(::testing::Message() << static_cast<int>(kind) << " " << name(dtype) << " " << name(out_dtype)
+                                              << " " << name(layout) << " " << name(contract));
+            expect_right(p, 17);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(CpuEpilogue, EveryActivationWithAndWithoutResidual) {
+  for (const Activation activation : all_activations) {
+    for (const bool residual : {false, true}) {
+      for (const Layout layout : layouts) {
+        for (const DType out_dtype : {DType::float32, DType::bfloat16}) {
+          for (const std::int64_t channels : {1, 16, 19}) {
+            Problem p{.in_channels = channels, .out_channels = channels, .input = {9, 8, 1}, .kernel = {3, 3, 1}};
+            p.out_dtype = out_dtype;
+            p.layout = layout;
+            p.residual = residual;
+            p.activation = activation;
+            if (activation == Activation::leaky_relu) p.negative_slope = channels == 1 ? -0.25 : 1.5;
+            SCOPED_TRACE(::testing::Message() << name(activation) << " " << residual << " " << name(layout) << " "
+                                              << name(out_dtype) << " " << channels);
+            expect_right(p, 19);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Numbers from everywhere, and where activations bend.
+std::vector<double> sweep() {
+  std::vector<double> values{infinity, -infinity, nan,    -nan,    0.0,   -0.0,
+                             3.4e38,   -3.4e38,   1.8e38, -1.8e38, 1e-45, -1e-45};
+  for (int i = -30000; i <= 30000; ++i) values.push_back(i * 1e-3);
+  for (int exponent = -149; exponent < 128; ++exponent) {
+    for (const double significand : {1.0, 1.3, 1.7}) {
+      values.push_back(std::ldexp(significand, exponent));
+      values.push_back(-std::ldexp(significand, exponent));
+    }
+  }
+  while (values.size() % 16 != 0) values.push_back(1);
+  return values;
+}
+
+TEST(CpuEpilogue, ActivationsKeepTheirBoundEverywhere) {
+  const std::vector<double> values = sweep();
+  for (const Activation activation : all_activations) {
+    for (const double slope : {0.01, -0.25, 1.5, 0.0, 1e-42, 1e300}) {
+      if (activation != Activation::leaky_relu && slope != 0.01) continue;
+      for (const Layout layout : layouts) {
+        for (const std::int64_t channels : {1, 16}) {
+          Problem p{.in_channels = channels, .out_channels = channels, .groups = channels, .bias = false};
+          p.rank = 1;
+          p.input = {static_cast<std::int64_t>(values.size()) / channels, 1, 1};
+          p.layout = layout;
+          p.activation = activation;
+          p.negative_slope = slope;
+          CpuTensors tensors = draw_tensors(p, 1);
+          for (std::size_t i = 0; i < values.size(); ++i) set_value(tensors.input, p.dtype, i, values[i]);
+          for (std::int64_t c = 0; c < channels; ++c)
+            set_value(tensors.weight, p.dtype, static_cast<std::size_t>(c), 1);
+          EXPECT_TRUE(keeps_contract(p, tensors, compute(p, tensors)))
+              << name(activation) << " " << slope << " " << name(layout) << " " << channels << " "
+              << cpu::Convolution(p).implementation();
+        }
+      }
+    }
+  }
+}
+
+TEST(CpuSeparable, EveryVariant) {
+  for (int rank = 1; rank <= max_rank; ++rank) {
+    for (const std::int64_t multiplier : {1, 3}) {
+      for (const Contract contract : {Contract::ieee, Contract::fp32, Contract::tf32}) {
+        for (const PaddingMode mode : {PaddingMode::zeros, PaddingMode::reflect}) {
+          Problem p{.kind = Kind::depthwise_separable, .rank = rank, .batch = 2, .in_channels = 5, .out_channels = 6};
+          for (int axis = 0; axis < rank; ++axis) {
+            p.input[axis] = 7;
+            p.kernel[axis] = 3;
+            p.padding_lo[axis] = p.padding_hi[axis] = 1;
+          }
+          p.depth_multiplier = multiplier;
+          p.padding_mode = mode;
+          p.contract = contract;
+          p.residual = rank == 2;
+          p.bias = multiplier == 3;
+          SCOPED_TRACE(::testing::Message() << rank << " " << multiplier << " " << name(contract) << " " << name(mode));
+          expect_right(p, 23);
+          expect_special_values_right(p, 29);
+        }
+      }
+    }
+  }
+}
+
+Problem dynamic_problem() {
+  Problem p{.batch = 2, .in_channels = 6, .out_channels = 4, .input = {9, 8, 1}, .kernel = {3, 3, 1}};
+  p.padding_lo = p.padding_hi = {1, 1, 0};
+  p.dynamic_batch = true;
+  p.dynamic_input = {true, false, false};
+  return p;
+}
+
+Problem with_height(Problem problem, std::int64_t height) {
+  problem.batch = height % 3 + 1;
+  problem.input[0] = height;
+  return problem;
+}
+
+TEST(CpuDynamic, ServesManySizesWithTheSameWeights) {
+  const Problem example = dynamic_problem();
+  cpu::Convolution convolution(example, 1);
+  CpuTensors first = draw_tensors(example, 31);
+  for (const double weight : {0.5, infinity, 0.25}) {  // the second needs other plans
+    set_value(first.weight, example.dtype, 0, weight);
+    {
+      const CpuTensors copy = first;  // gone when the sizes change
+      convolution.set_weights(copy.weights());
+    }
+    // More sizes than are kept, some again.
+    for (const int height : {9, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 3, 9}) {
+      const Problem problem = with_height(example, height);
+      convolution.set_sizes(problem.batch, problem.input);
+      CpuTensors tensors = draw_tensors(problem, static_cast<std::uint64_t>(height));
+      tensors.weight = first.weight;
+      tensors.bias = first.bias;
+      EXPECT_TRUE(keeps_contract(problem, tensors, run_guarded(convolution, problem, tensors))) << height;
+    }
+  }
+}
+
+TEST(CpuDynamic, RefusesOtherSizes) {
+  const Problem example = dynamic_problem();
+  cpu::Convolution convolution(example, 1);
+  const auto refusal = [&](std::int64_t batch, const Extent& input) -> std::string {
+    try {
+      convolution.set_sizes(batch, input);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::usage);
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal(2, {9, 9, 1}), "input[1] = 9 is not dynamic; valid: 8");
+  EXPECT_EQ(refusal(2, {9, 8, 2}), "input[2] = 2 is not dynamic; valid: 1");
+  EXPECT_EQ(refusal(0, {9, 8, 1}), "batch = 0; valid: 1 or more");
+  EXPECT_EQ(refusal(1, {1073741825, 8, 1}), "padded input size = 1073741827; valid on the CPU: at most 1073741824");
+  const CpuTensors tensors = draw_tensors(example, 37);  // the sizes are still the example's
+  convolution.set_weights(tensors.weights());
+  EXPECT_TRUE(keeps_contract(example, tensors, run_guarded(convolution, example, tensors)));
+  EXPECT_EQ(refusal(5, {4, 8, 1}), "accepted");
+  Problem fixed = example;
+  fixed.dynamic_batch = false;
+  EXPECT_THROW(cpu::Convolution(fixed, 1).set_sizes(3, {9, 8, 1}), Error);
+}
+
+TEST(CpuReferences, RefuseWhatOneDnnDoesNotTakeByItself) {
+  const auto refusal = [](const Problem& problem) -> std::string {
+    try {
+      static_cast<void>(cpu::references(problem));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::usage);
+      return error.what();
+    }
+    return "accepted";
+  };
+  const Problem base{.in_channels = 4, .out_channels = 4, .input = {6, 6, 1}, .kernel = {3, 3, 1}};
+  EXPECT_EQ(refusal(base), "accepted");
+  Problem p = base;
+  p.padding_lo = {-1, 0, 0};
+  EXPECT_EQ(refusal(p),
+            "oneDNN does not compute negative padding by itself; valid: a problem that it takes as one primitive");
+  p = base;
+  p.padding_mode = PaddingMode::circular;
+  EXPECT_TRUE(refusal(p).starts_with("oneDNN does not compute padding that is not zeros"));
+  p = base;
+  p.kind = Kind::depthwise_separable;
+  EXPECT_TRUE(refusal(p).starts_with("oneDNN does not compute a depthwise separable convolution"));
+}
+
+TEST(CpuReferences, TakeEpiloguesAndLayouts) {
+  for (const Layout layout : layouts) {
+    for (const Activation activation : all_activations) {
+      Problem p{.in_channels = 16, .out_channels = 16, .input = {9, 8, 1}, .kernel = {3, 3, 1}};
+      p.layout = layout;
+      p.residual = true;
+      p.activation = activation;
+      const CpuTensors tensors = draw_tensors(p, 41);
+      for (cpu::Reference& reference : cpu::references(p, 1)) {
+        reference.set_weights(tensors.weights());
+        EXPECT_TRUE(keeps_contract(p, tensors, run_guarded(reference, p, tensors)))
+            << name(activation) << " " << reference.name();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tapconv
