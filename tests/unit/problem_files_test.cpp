@@ -108,13 +108,15 @@ TEST(ProblemFiles, KnobsHoldUntilReset) {
 
 TEST(ProblemFiles, ReadJson) {
   const std::string entries =
-      R"([ "ic1iw5oc2kw3n\"a\"", {"name": "b", "problem": "kb56"}, {"problem": "Conv1d(1, 2, 3) @ 1x1x5"} ])";
+      R"([ "ic1iw5oc2kw3n\"a\"", {"name": "b", "problem": "kb56", "count": 7}, {"problem": "Conv1d(1, 2, 3) @ 1x1x5"} ])";
   for (const std::string& content :
        {entries, "\n {\"name\": \"list\", \"about\": \"why\", \"problems\": " + entries + "}\n",
         "{\"problems\": " + entries + ", \"name\": \"\"}"}) {
     const auto found = parse_problem_file(content, "f");
     EXPECT_EQ(names(found), (Names{"a", "b", spell(parse_problem(small))})) << content;
     EXPECT_EQ(found.at(1).problem, parse_problem("kb56"));
+    EXPECT_EQ(found.at(1).count, 7);
+    EXPECT_EQ(found.at(0).count, 1);
   }
   EXPECT_TRUE(parse_problem_file("[]", "f").empty());
 }
@@ -143,6 +145,11 @@ TEST(ProblemFiles, MalformedOnesNameTheLine) {
       {"{\"problems\": \"kb56\"}", "f:1: unexpected a string"},
       {"{\"problems\": {}}", "f:1: unexpected an object"},
       {"{\"name\": []}", "f:1: unexpected an array"},
+      {R"([{"problem": "kb56", "count": 0}])", "f:1: \"count\" = 0; valid: 1 to "},
+      {R"([{"problem": "kb56", "count": -1}])", "f:1: unexpected a negative number"},
+      {R"([{"count": "2", "problem": "kb56"}])", "f:1: unexpected a string"},
+      {R"({"count": 2})", "f:1: \"count\" is not known"},
+      {R"([{"problem": "# nothing", "count": 2}])", ""},
       {"{\"name\": true}", "f:1: unexpected a truth value"},
       {"{\"problems\": [], \"problems\": []}", "f:1: unexpected an array"},
       {"{}", "f:1: the object has no list"},
