@@ -47,6 +47,7 @@ struct Convolution::Plan {
   struct Entry {
     std::int64_t batch;
     Extent input;
+    TensorBytes bytes;
     std::unique_ptr<Stage> stage;
     bool has_weights = false;
   };
@@ -61,14 +62,15 @@ struct Convolution::Plan {
     if (found != entries.end()) {
       entries.splice(entries.begin(), entries, found);
     } else {
-      entries.push_front({problem.batch, problem.input, make_stage(problem, threads, padding_multiplied)});
+      entries.push_front({problem.batch, problem.input, TensorBytes(problem),
+                          make_stage(problem, thread_count(threads, work(problem)), padding_multiplied)});
       if (entries.size() > most) entries.pop_back();
     }
     return entries.front();
   }
 
   Problem problem;  ///< at the sizes that are set
-  int threads;
+  int threads;      ///< as requested
   bool padding_multiplied = false;
   bool has_weights = false;
   OwnedWeights weights;      ///< of a problem with dynamic dimensions
@@ -79,7 +81,7 @@ struct Convolution::Plan {
 Convolution::Convolution(const Problem& problem, int threads) {
   if (problem.dtype == DType::float64)
     fail(ErrorCode::usage, "dtype = float64; valid for oneDNN: float32, float16, bfloat16");
-  plan_ = std::make_unique<Plan>(problem, thread_count(threads));
+  plan_ = std::make_unique<Plan>(problem, threads);
 }
 Convolution::Convolution(Convolution&&) noexcept = default;
 Convolution& Convolution::operator=(Convolution&&) noexcept = default;
@@ -122,9 +124,9 @@ void Convolution::set_sizes(std::int64_t batch, const Extent& input) {
 
 void Convolution::run(std::span<const std::byte> input, std::span<const std::byte> residual,
                       std::span<std::byte> output) {
-  check_tensors(plan_->problem, input, residual, output);
-  if (!plan_->has_weights) fail(ErrorCode::usage, "weight: none set; valid: set_weights() before run()");
   Plan::Entry& entry = plan_->entry();
+  entry.bytes.check(input, residual, output);
+  if (!plan_->has_weights) fail(ErrorCode::usage, "weight: none set; valid: set_weights() before run()");
   if (!entry.has_weights) entry.stage->set_weights(plan_->weights.view());
   entry.has_weights = true;
   entry.stage->run(input.data(), residual.empty() ? nullptr : residual.data(), output.data(), plan_->workspace);

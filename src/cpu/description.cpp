@@ -155,17 +155,16 @@ bool is_pointwise(const Problem& p) {
          p.output_padding == zeros;
 }
 
-/// What one image costs in elements copied, for contiguous tensors.
+/// What one image of a convolution costs in elements copied, for contiguous tensors.
 struct Copies {
-  double gathered;  ///< where oneDNN works on them: the operands of every tap go into a matrix, or come out of one
+  double gathered;  ///< where oneDNN works on them: the operands of every tap go into a matrix
   double moved;     ///< where it works on another layout: every input and output is reordered
 };
 
 Copies copies(const Problem& p) {
   const double inputs = static_cast<double>(p.in_channels) * product(p.input);
   const double outputs = static_cast<double>(p.out_channels) * product(output_extent(p));
-  const double met = p.kind == Kind::transposed ? static_cast<double>(p.out_channels) * product(p.input)
-                                                : static_cast<double>(p.in_channels) * product(output_extent(p));
+  const double met = static_cast<double>(p.in_channels) * product(output_extent(p));
   return {is_pointwise(p) ? 0 : met * product(p.kernel), inputs + outputs};
 }
 
@@ -229,28 +228,52 @@ bool is_naive(const Description& description) {
   return std::string_view(description.primitive.impl_info_str()).find("ref") != std::string_view::npos;
 }
 
-std::optional<Description> choose(const Request& request) {
-  const Problem& p = request.problem;
-  const auto fast = [&](Arrangement arrangement) {
-    auto description = describe(request, arrangement);
-    return description && !is_naive(*description) ? description : std::nullopt;
-  };
-  if (p.layout == Layout::channels_last) {
-    auto same = fast(Arrangement::channels_last);
-    return same ? same : fast(Arrangement::preferred);
-  }
-  const auto [gathered, moved] = copies(p);
+namespace {
+
+/// The description if it is none of the naive ones.
+std::optional<Description> fast(const Request& request, Arrangement arrangement) {
+  auto description = describe(request, arrangement);
+  return description && !is_naive(*description) ? description : std::nullopt;
+}
+
+/// For contiguous tensors.
+std::optional<Description> choose_convolution(const Request& request) {
+  const auto [gathered, moved] = copies(request.problem);
   if (gathered <= moved) {
-    if (auto same = fast(Arrangement::contiguous)) return same;
+    if (auto same = fast(request, Arrangement::contiguous)) return same;
   }
-  auto preferred = fast(Arrangement::preferred);
-  if (!preferred) return fast(Arrangement::contiguous);
+  auto preferred = fast(request, Arrangement::preferred);
+  if (!preferred) return fast(request, Arrangement::contiguous);
   // For channel counts per group that fill no block oneDNN prefers to gather; its channels-last kernels are faster,
   // though slower than blocked ones, hence the factor.
-  if (preferred->output() == caller_output(p, request.result) && gathered > 2 * moved) {
-    if (auto other = fast(Arrangement::channels_last)) return other;
+  if (preferred->output() == caller_output(request.problem, request.result) && gathered > 2 * moved) {
+    if (auto other = fast(request, Arrangement::channels_last)) return other;
   }
   return preferred;
+}
+
+/// For contiguous tensors. Of oneDNN's deconvolutions those on its matrix kernels are fastest, then those that gather,
+/// but for depthwise ones.
+std::optional<Description> choose_deconvolution(const Request& request) {
+  const Problem& p = request.problem;
+  if (!is_pointwise(p)) {
+    auto last = fast(request, Arrangement::channels_last);
+    if (last && std::string_view(last->primitive.impl_info_str()).starts_with("brg")) return last;
+  }
+  const bool depthwise = p.groups > 1 && p.groups == p.in_channels;
+  const Arrangement first = depthwise ? Arrangement::preferred : Arrangement::contiguous;
+  auto chosen = fast(request, first);
+  return chosen ? chosen : fast(request, depthwise ? Arrangement::contiguous : Arrangement::preferred);
+}
+
+}  // namespace
+
+std::optional<Description> choose(const Request& request) {
+  if (request.problem.layout == Layout::channels_last) {
+    auto same = fast(request, Arrangement::channels_last);
+    return same ? same : fast(request, Arrangement::preferred);
+  }
+  return request.problem.kind == Kind::transposed ? choose_deconvolution(request) : choose_convolution(request);
 }
 
 }  // namespace tapconv::cpu

@@ -24,9 +24,10 @@ struct Weights {
 /// object serves one thread at a time.
 class Convolution {
  public:
-  /// Plans by a fixed rule, without measuring. `threads` = 0 is OpenMP's default: all cores, or what OMP_NUM_THREADS
-  /// says. Throws Error{usage} for a negative number, for float64, and for a problem beyond what oneDNN computes
-  /// reliably: an axis longer than 2^30 (padded), an image or a weight of more than 2^31 elements.
+  /// Plans by a fixed rule, without measuring. `threads` = 0 is OpenMP's default (all cores, or what OMP_NUM_THREADS
+  /// says), and one for a small problem. Throws Error{usage} for a negative number, for float64, and for a problem
+  /// beyond what oneDNN computes reliably: an axis longer than 2^30 (padded), an image or a weight of more than 2^31
+  /// elements.
   explicit Convolution(const Problem& problem, int threads = 0);
   Convolution(Convolution&&) noexcept;
   Convolution& operator=(Convolution&&) noexcept;

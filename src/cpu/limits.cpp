@@ -8,8 +8,9 @@
 namespace tapconv::cpu {
 namespace {
 
-void check_size(std::string_view tensor, std::size_t size, std::int64_t count, DType dtype) {
-  const std::size_t expected = static_cast<std::size_t>(count) * element_bytes(dtype);
+std::size_t bytes_of(std::int64_t count, DType dtype) { return static_cast<std::size_t>(count) * element_bytes(dtype); }
+
+void check_size(std::string_view tensor, std::size_t size, std::size_t expected) {
   if (size != expected) fail(ErrorCode::usage, "{} has {} bytes; valid: {}", tensor, size, expected);
 }
 
@@ -27,20 +28,26 @@ double elements(std::int64_t channels, const Extent& extent) {
 }  // namespace
 
 void check_weights(const Problem& problem, const Weights& weights) {
-  const bool separable = problem.kind == Kind::depthwise_separable;
-  check_size("weight", weights.weight.size(), element_count(weight_shape(problem)), problem.dtype);
-  check_size("bias", weights.bias.size(), bias_count(problem), problem.dtype);
-  check_size("pointwise_weight", weights.pointwise_weight.size(),
-             separable ? element_count(pointwise_weight_shape(problem)) : 0, problem.dtype);
-  check_size("pointwise_bias", weights.pointwise_bias.size(), pointwise_bias_count(problem), problem.dtype);
+  const std::int64_t pointwise =
+      problem.kind == Kind::depthwise_separable ? element_count(pointwise_weight_shape(problem)) : 0;
+  const auto bytes = [&](std::int64_t count) { return bytes_of(count, problem.dtype); };
+  check_size("weight", weights.weight.size(), bytes(element_count(weight_shape(problem))));
+  check_size("bias", weights.bias.size(), bytes(bias_count(problem)));
+  check_size("pointwise_weight", weights.pointwise_weight.size(), bytes(pointwise));
+  check_size("pointwise_bias", weights.pointwise_bias.size(), bytes(pointwise_bias_count(problem)));
 }
 
-void check_tensors(const Problem& problem, std::span<const std::byte> input, std::span<const std::byte> residual,
-                   std::span<const std::byte> output) {
-  const std::int64_t outputs = element_count(output_shape(problem));
-  check_size("input", input.size(), element_count(input_shape(problem)), problem.dtype);
-  check_size("residual", residual.size(), problem.residual ? outputs : 0, problem.out_dtype);
-  check_size("output", output.size(), outputs, problem.out_dtype);
+TensorBytes::TensorBytes(const Problem& problem)
+    : input(bytes_of(element_count(input_shape(problem)), problem.dtype)),
+      output(bytes_of(element_count(output_shape(problem)), problem.out_dtype)) {
+  residual = problem.residual ? output : 0;
+}
+
+void TensorBytes::check(std::span<const std::byte> given_input, std::span<const std::byte> given_residual,
+                        std::span<const std::byte> given_output) const {
+  check_size("input", given_input.size(), input);
+  check_size("residual", given_residual.size(), residual);
+  check_size("output", given_output.size(), output);
 }
 
 void check_limits(const Problem& problem) {

@@ -40,6 +40,7 @@ Primitive::Tensor Primitive::make_tensor(const dnnl::memory::desc& outer, const 
                 .inner = {},
                 .reorder = {},
                 .piece = piece,
+                .inner_bytes = inner.get_size(),
                 .same = outer == inner};
   if (tensor.same) {
     tensor.inner = tensor.outer;  // the same memory object: a new data handle reaches both
@@ -54,7 +55,9 @@ Primitive::Tensor Primitive::make_tensor(const dnnl::memory::desc& outer, const 
 void Primitive::Tensor::attach(const std::byte* data, Workspace& workspace) {
   // oneDNN's interface takes no pointers to const, but only reads the source of a reorder and a primitive's inputs.
   outer.set_data_handle(const_cast<std::byte*>(data));
-  if (!same) inner.set_data_handle(workspace.get(piece, inner.get_desc().get_size()));
+  if (same) return;
+  void* memory = workspace.get(piece, inner_bytes);
+  if (memory != inner.get_data_handle()) inner.set_data_handle(memory);
 }
 
 std::string Primitive::name() const {

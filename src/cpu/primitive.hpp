@@ -44,6 +44,7 @@ class Primitive {
     dnnl::memory outer, inner;
     dnnl::reorder reorder;  ///< empty if both are the same
     Workspace::Piece piece{};
+    std::size_t inner_bytes = 0;
     bool same = true;
 
     void attach(const std::byte* data, Workspace& workspace);

@@ -39,7 +39,7 @@ void Reference::set_weights(const Weights& weights) {
 
 void Reference::run(std::span<const std::byte> input, std::span<const std::byte> residual,
                     std::span<std::byte> output) {
-  check_tensors(problem_, input, residual, output);
+  TensorBytes(problem_).check(input, residual, output);
   primitive_->run(input.data(), problem_.residual ? residual.data() : nullptr, output.data(), *workspace_);
 }
 

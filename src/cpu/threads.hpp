@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "problem/text.hpp"
+#include "tapconv/problem.hpp"
 
 // OpenMP's own interface, and the entry point that compilers use for a parallel region, declared here because compilers
 // keep omp.h and OpenMP's pragmas behind a flag that would also link their runtime.
@@ -17,10 +18,16 @@ void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned f
 
 namespace tapconv::cpu {
 
-/// The number of threads that `requested` stands for: see Convolution. Throws Error{usage}.
+/// The number of threads that `requested` stands for, whatever the problem. Throws Error{usage}.
 inline int thread_count(int requested) {
   if (requested < 0) fail(ErrorCode::usage, "threads = {}; valid: 1 or more, or 0 for all cores", requested);
   return requested == 0 ? omp_get_max_threads() : requested;
+}
+
+/// The same where 0 leaves the choice: one for a problem so small that waking the others would take longer.
+inline int thread_count(int requested, const Work& work) {
+  constexpr double small_flop = 1e6, small_bytes = 1e6;
+  return requested == 0 && work.flop < small_flop && work.byte < small_bytes ? 1 : thread_count(requested);
 }
 
 /// While it lives, oneDNN called from this thread uses so many threads.

@@ -41,7 +41,7 @@ class Workspace {
   }
 
  private:
-  static constexpr std::align_val_t alignment{64};
+  static constexpr std::align_val_t alignment{4096};
   struct Release {
     void operator()(std::byte* memory) const { operator delete(memory, alignment); }
   };

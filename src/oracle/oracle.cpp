@@ -82,7 +82,10 @@ class Oracle {
           first_.load(operands_.pointwise_weight.data(), place.channel * strides[0] + c * strides[1], rounding_);
       const double x = rounded(inner.sum.value());
       out.sum.add_product(x, w);
-      out.add_magnitude(inner.magnitude * w);
+      // Where the value between underflows its rounding is coarser than a share of S: 2^-137 at most, which is 2^-10 of
+      // the term added here; and each product may have lost 2^-149, which is 2^-24 of it.
+      const double underflow = inner.magnitude > 0 ? 0x1p-125 * static_cast<double>(inner.products + 1) : 0;
+      out.add_magnitude((inner.magnitude + underflow) * w);
       out.products += x * w != 0.0;
       out.sequential = std::fma(static_cast<Chain>(rounded(inner.sequential)), w, out.sequential);
       most_products = std::max(most_products, inner.products);

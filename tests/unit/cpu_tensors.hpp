@@ -145,4 +145,42 @@ inline void set_value(Bytes& tensor, DType dtype, std::size_t index, double valu
 
 inline std::size_t size_of(const Bytes& tensor, DType dtype) { return tensor.size() / element_bytes(dtype); }
 
+/// On all kinds of data, and equal where every sum is exact.
+inline void expect_right(const Problem& problem, std::uint64_t seed) {
+  cpu::Convolution convolution(problem, 1);
+  for (const Fill fill : {Fill::uniform, Fill::sparse, Fill::subnormal, Fill::integers}) {
+    const CpuTensors tensors = draw_tensors(problem, seed, fill);
+    convolution.set_weights(tensors.weights());
+    const Bytes output = run_guarded(convolution, problem, tensors);
+    EXPECT_TRUE(keeps_contract(problem, tensors, output))
+        << "fill " << static_cast<int>(fill) << ", by " << convolution.implementation();
+    if (fill != Fill::integers || problem.activation > Activation::relu) continue;
+    const std::vector<double> values = values_of(problem, output);
+    const std::vector<OracleOutput> expected = expected_outputs(problem, tensors);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      ASSERT_EQ(values[i], round_to(expected[i].value, problem.out_dtype)) << i;
+  }
+}
+
+/// With infinite and NaN inputs and weights.
+inline void expect_special_values_right(const Problem& problem, std::uint64_t seed) {
+  cpu::Convolution convolution(problem, 1);
+  const DType dtype = problem.dtype;
+  CpuTensors tensors = draw_tensors(problem, seed);
+  set_value(tensors.input, dtype, 0, std::numeric_limits<double>::infinity());
+  set_value(tensors.input, dtype, size_of(tensors.input, dtype) / 2, std::numeric_limits<double>::quiet_NaN());
+  set_value(tensors.input, dtype, size_of(tensors.input, dtype) - 1, -std::numeric_limits<double>::infinity());
+  convolution.set_weights(tensors.weights());
+  EXPECT_TRUE(keeps_contract(problem, tensors, run_guarded(convolution, problem, tensors))) << "inputs";
+  for (const double special : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    for (const std::size_t place : {std::size_t{0}, size_of(tensors.weight, dtype) - 1}) {
+      tensors = draw_tensors(problem, seed + place);
+      set_value(tensors.weight, dtype, place, special);
+      convolution.set_weights(tensors.weights());
+      EXPECT_TRUE(keeps_contract(problem, tensors, run_guarded(convolution, problem, tensors)))
+          << "weight " << place << " is " << special;
+    }
+  }
+}
+
 }  // namespace tapconv::testing
