@@ -226,7 +226,7 @@ TEST(Lists, GenomicsHasTheMultiplyAddsOfItsArchitectures) {
 TEST(Lists, HoldWhatTheyAreThereFor) {
   std::map<std::string, std::int64_t> dilations;
   for (const auto& [name, problem, count] : list_of("audio").problems) {
-    if (name.starts_with("wavenet_decoder_dilated")) {
+    if (name.starts_with("audio/wavenet_decoder_dilated")) {
       EXPECT_EQ(problem.padding_lo[0], 2 * problem.dilation[0]);
       EXPECT_EQ(problem.padding_hi[0], 0);
       EXPECT_EQ(count, 3);
@@ -234,7 +234,7 @@ TEST(Lists, HoldWhatTheyAreThereFor) {
     }
   }
   EXPECT_EQ(dilations.size(), 10U);
-  EXPECT_EQ(dilations.at("wavenet_decoder_dilated512"), 512);
+  EXPECT_EQ(dilations.at("audio/wavenet_decoder_dilated512"), 512);
   const auto some = [](std::string_view list, auto&& has) {
     return std::ranges::any_of(list_of(list).problems, [&](const NamedProblem& named) { return has(named.problem); });
   };

@@ -72,7 +72,7 @@ TEST(SpellingErrors, PointAtTheCause) {
           "\n"
           "  kb86x\n"
           "  ^",
-      "resnet5/conv-1.b is not a layer or a named problem; valid: " + all +
+      "resnet5/conv-1.b is not a layer or a named problem (did you mean 'resnet50/conv1'?); valid: " + all +
           "\n"
           "   resnet5/conv-1.b(math=fp32)\n"
           "   ^",
