@@ -349,9 +349,10 @@ TEST(Benchdnn, RoundTrips) {
     Problem read = parse_benchdnn(*translation.text);
     ASSERT_EQ(output_extent(read), output_extent(problem)) << *translation.text;
     for (int axis = 0; axis < problem.rank; ++axis) {
-      if (problem.padding_lo[axis] != problem.padding_hi[axis] || problem.padding_lo[axis] < 0) continue;
-      if (problem.output_padding[axis] == 0)
+      const bool even = problem.padding_lo[axis] == problem.padding_hi[axis] && problem.padding_lo[axis] >= 0;
+      if (even && problem.output_padding[axis] == 0) {
         ASSERT_EQ(read.padding_hi[axis], problem.padding_hi[axis]) << *translation.text;
+      }
     }
     read.padding_hi = problem.padding_hi;
     read.output_padding = problem.output_padding;
