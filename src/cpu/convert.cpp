@@ -23,14 +23,20 @@ float from_half(std::uint16_t bits) {
 
 std::uint16_t to_half(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
+  const std::uint32_t sign = bits >> 16 & 0x8000;
+  // Signed, since vector units before AVX-512 compare signed numbers alone.
+  const auto magnitude = static_cast<std::int32_t>(bits & 0x7fffffff);
+  constexpr std::int32_t least_normal = 0x38800000, too_large = 0x47800000;  // 2^-14 and 2^16
   // Below 2^-14 halves are 2^-24 apart, as floats in [0.5, 1) are twice that: the adder rounds.
-  const std::uint32_t small =
-      std::bit_cast<std::uint32_t>(std::bit_cast<float>(std::min(magnitude, 0x38800000U)) + 0.5F) - 0x3f000000U;
-  const std::uint32_t normal = (magnitude + 0xfff + (magnitude >> 13 & 1) - 0x38000000U) >> 13;
-  const std::uint32_t finite = magnitude < 0x38800000U ? small : std::min(normal, 0x7c00U);
-  const std::uint32_t ordered = magnitude < 0x47800000U ? finite : 0x7c00U;  // 2^16 and beyond
-  return static_cast<std::uint16_t>(sign | (magnitude > float_infinity ? 0x7e00U : ordered));
+  const std::int32_t below = magnitude < least_normal ? magnitude : least_normal;
+  const std::int32_t small =
+      std::bit_cast<std::int32_t>(std::bit_cast<float>(below) + 0.5F) - std::bit_cast<std::int32_t>(0.5F);
+  const std::int32_t rebiased = magnitude - (112 << 23);
+  const std::int32_t normal = (rebiased + 0xfff + (magnitude >> 13 & 1)) >> 13;
+  const std::int32_t finite = magnitude < least_normal ? small : normal;
+  const std::int32_t ordered = magnitude < too_large ? finite : 0x7c00;
+  const std::int32_t any = magnitude > static_cast<std::int32_t>(float_infinity) ? 0x7e00 : ordered;
+  return static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>(any));
 }
 
 float from_brain(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
@@ -45,8 +51,8 @@ std::uint16_t to_brain(float value) {
 // Through small aligned arrays, since tensors of 16-bit elements need not be aligned.
 constexpr std::int64_t block = 256;
 
-template <class Decode>
-void decode_all(const void* source, float* target, std::int64_t count, const Decode& decode) {
+template <float (*decode)(std::uint16_t)>
+void decode_all(const void* source, float* target, std::int64_t count) {
   std::uint16_t bits[block];
   for (std::int64_t begin = 0; begin < count; begin += block) {
     const std::int64_t length = std::min(block, count - begin);
@@ -55,8 +61,8 @@ void decode_all(const void* source, float* target, std::int64_t count, const Dec
   }
 }
 
-template <class Encode>
-void encode_all(const float* source, void* target, std::int64_t count, const Encode& encode) {
+template <std::uint16_t (*encode)(float)>
+void encode_all(const float* source, void* target, std::int64_t count) {
   std::uint16_t bits[block];
   for (std::int64_t begin = 0; begin < count; begin += block) {
     const std::int64_t length = std::min(block, count - begin);
@@ -74,9 +80,9 @@ void round_all(float* values, std::int64_t count) {
 
 void to_float(const void* source, DType dtype, float* target, std::int64_t count) {
   if (dtype == DType::float16) {
-    decode_all(source, target, count, from_half);
+    decode_all<from_half>(source, target, count);
   } else if (dtype == DType::bfloat16) {
-    decode_all(source, target, count, from_brain);
+    decode_all<from_brain>(source, target, count);
   } else {
     std::memcpy(target, source, static_cast<std::size_t>(count) * sizeof(float));
   }
@@ -84,9 +90,9 @@ void to_float(const void* source, DType dtype, float* target, std::int64_t count
 
 void from_float(const float* source, DType dtype, void* target, std::int64_t count) {
   if (dtype == DType::float16) {
-    encode_all(source, target, count, to_half);
+    encode_all<to_half>(source, target, count);
   } else if (dtype == DType::bfloat16) {
-    encode_all(source, target, count, to_brain);
+    encode_all<to_brain>(source, target, count);
   } else {
     std::memcpy(target, source, static_cast<std::size_t>(count) * sizeof(float));
   }

@@ -22,6 +22,10 @@ InputCopy::InputCopy(const Problem& problem, const Extent& lo, const Extent& hi)
     lo_[axis + shift] = lo[axis];
     size_[axis + shift] = problem.input[axis] + lo[axis] + hi[axis];
   }
+  if (lo_ == std::array<std::int64_t, 3>{} && size_ == input_) {  // all of it in one row, which goes fastest
+    size_ = input_ = {1, 1, count()};
+    outer_ = run_ = 1;
+  }
 }
 
 void InputCopy::copy(const std::byte* source, float* target, std::int64_t count) const {

@@ -74,14 +74,15 @@ std::unique_ptr<PlainStage> PlainStage::plan(const Problem& problem, int threads
   check_limits(problem);
   if (problem.kind == Kind::transposed && (padding_multiplied || !is_deconvolution(problem))) return nullptr;
   const bool padded = writes_padding_out(problem, padding_multiplied);
-  const bool rounded =
-      operand_rounding(problem.contract, problem.tie_rule) != OperandRounding::exact && problem.dtype == DType::float32;
+  // oneDNN could convert 16-bit types as it reorders, but without instructions for them it is slow at that.
+  const bool converted =
+      problem.dtype != DType::float32 || operand_rounding(problem.contract, problem.tie_rule) != OperandRounding::exact;
   Problem computed = padded ? without_padding(problem) : problem;
+  computed.dtype = DType::float32;
   std::optional<InputCopy> copy;
-  if (padded || rounded) {
-    copy =
-        padded ? InputCopy(problem, problem.padding_lo, problem.padding_hi) : InputCopy(problem, {0, 0, 0}, {0, 0, 0});
-    computed.dtype = DType::float32;
+  if (padded || converted) {
+    constexpr Extent none{0, 0, 0};
+    copy.emplace(problem, padded ? problem.padding_lo : none, padded ? problem.padding_hi : none);
   }
   const Choice choice = with_onednn(threads, [&] { return choose_epilogue(computed); });
   if (!choice.description) {

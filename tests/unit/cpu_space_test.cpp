@@ -174,6 +174,24 @@ TEST(CpuSeparable, EveryVariant) {
   }
 }
 
+TEST(CpuSeparable, RoundsTheOperandsOfThePointwiseHalfAlone) {
+  Problem p{.kind = Kind::depthwise_separable, .rank = 1, .input = {2, 1, 1}, .kernel = {2, 1, 1}, .bias = false};
+  p.contract = Contract::tf32;
+  CpuTensors tensors = draw_tensors(p, 1);
+  const auto output = [&](std::pair<double, double> input, std::pair<double, double> weight, double pointwise) {
+    set_value(tensors.input, p.dtype, 0, input.first);
+    set_value(tensors.input, p.dtype, 1, input.second);
+    set_value(tensors.weight, p.dtype, 0, weight.first);
+    set_value(tensors.weight, p.dtype, 1, weight.second);
+    set_value(tensors.pointwise_weight, p.dtype, 0, pointwise);
+    return testing::values_of(p, compute(p, tensors)).front();
+  };
+  EXPECT_EQ(output({1 + 0x1p-12, 1}, {1, -1}, 1), 0x1p-12);     // rounded inputs would cancel
+  EXPECT_EQ(output({1, 1}, {1 + 0x1p-12, -1}, 1), 0x1p-12);     // and so would rounded weights
+  EXPECT_EQ(output({1, 0}, {1 + 0x1p-11, 0}, 1), 1 + 0x1p-10);  // the value between is a tie
+  EXPECT_EQ(output({1, 0}, {1, 0}, 1 + 0x1p-11), 1 + 0x1p-10);
+}
+
 Problem dynamic_problem() {
   Problem p{.batch = 2, .in_channels = 6, .out_channels = 4, .input = {9, 8, 1}, .kernel = {3, 3, 1}};
   p.padding_lo = p.padding_hi = {1, 1, 0};
