@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <ctime>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -70,67 +68,92 @@ double largest_difference(const Bytes& a, const Bytes& b, DType dtype) {
   return largest;
 }
 
+struct Operands {
+  Bytes input, weight, bias, residual;
+};
+
+Operands draw(const Problem& p, std::mt19937_64& generator) {
+  return {draw(element_count(input_shape(p)), p.dtype, generator),
+          draw(element_count(weight_shape(p)), p.dtype, generator), draw(bias_count(p), p.dtype, generator),
+          draw(p.residual ? element_count(output_shape(p)) : 0, p.out_dtype, generator)};
+}
+
+/// The fastest way by hand, by the least of a few calls; none if oneDNN has none.
+std::optional<Way> fastest_way(const Problem& p, const Operands& operands, Bytes& output) {
+  std::optional<Way> fastest;
+  double best = 0;
+  for (const Way way : all_ways) {
+    const auto hand = HandDriven::make(p, way);
+    if (!hand) continue;
+    hand->set_weights(operands.weight.data(), operands.bias.data());
+    double least = 1e30;
+    for (int i = 0; i < 5; ++i) {
+      const auto run = [&] { hand->run(operands.input.data(), operands.residual.data(), output.data()); };
+      least = std::min(least, time(1, run).processor);
+    }
+    if (fastest && least >= best) continue;
+    best = least;
+    fastest = way;
+  }
+  return fastest;
+}
+
 nlohmann::json measure(const NamedProblem& named, std::mt19937_64& generator) {
   const Problem& p = named.problem;
-  const std::int64_t outputs = element_count(output_shape(p));
-  const Bytes input = draw(element_count(input_shape(p)), p.dtype, generator);
-  const Bytes weight = draw(element_count(weight_shape(p)), p.dtype, generator);
-  const Bytes bias = draw(bias_count(p), p.dtype, generator);
-  const Bytes residual = draw(p.residual ? outputs : 0, p.out_dtype, generator);
-  Bytes output(static_cast<std::size_t>(outputs) * element_bytes(p.out_dtype)), by_hand = output;
+  const Operands operands = draw(p, generator);
+  Bytes output(static_cast<std::size_t>(element_count(output_shape(p))) * element_bytes(p.out_dtype));
+  const std::optional<Way> way = fastest_way(p, operands, output);
+  if (!way) return {{"problem", named.name}, {"by_hand", nullptr}};
 
-  cpu::Convolution engine(p, 1);
-  engine.set_weights({.weight = weight, .bias = bias, .pointwise_weight = {}, .pointwise_bias = {}});
-  const auto run_engine = [&] { engine.run(input, residual, output); };
-  run_engine();
-
-  // The fastest way by hand, by the least of a few calls.
-  std::unique_ptr<HandDriven> hand;
-  double best = 0;
-  for (const auto way : all_ways) {
-    auto candidate = HandDriven::make(p, way);
-    if (!candidate) continue;
-    candidate->set_weights(weight.data(), bias.data());
-    double least = 1e30;
-    for (int i = 0; i < 5; ++i)
-      least =
-          std::min(least, time(1, [&] { candidate->run(input.data(), residual.data(), by_hand.data()); }).processor);
-    if (hand && least >= best) continue;
-    best = least;
-    hand = std::move(candidate);
-  }
-  if (!hand) return {{"problem", named.name}, {"engine", engine.implementation()}, {"by_hand", nullptr}};
-  const auto run_hand = [&] { hand->run(input.data(), residual.data(), by_hand.data()); };
-  run_hand();
-  const double difference = largest_difference(output, by_hand, p.out_dtype);
-
-  constexpr int pairs = 101;
+  // Where tensors lie in memory matters as much as what is measured here, so both are set up anew in every round; a
+  // round counts as one observation, the median of its pairs.
+  constexpr int rounds = 11, pairs = 11;
   constexpr double least_ms = 2;
-  const int calls = std::max(1, static_cast<int>(least_ms / std::max(best, 1e-3)));
   std::vector<double> processor, wall, engine_ms, hand_ms;
-  for (int i = 0; i < pairs; ++i) {
-    const bool engine_first = generator() % 2 == 0;
-    const Time first = engine_first ? time(calls, run_engine) : time(calls, run_hand);
-    const Time second = engine_first ? time(calls, run_hand) : time(calls, run_engine);
-    const Time& ours = engine_first ? first : second;
-    const Time& theirs = engine_first ? second : first;
-    processor.push_back(ours.processor / theirs.processor);
-    wall.push_back(ours.wall / theirs.wall);
-    engine_ms.push_back(ours.processor);
-    hand_ms.push_back(theirs.processor);
+  std::string engine_name, hand_name;
+  double difference = 0;
+  for (int round = 0; round < rounds; ++round) {
+    cpu::Convolution engine(p, 1);
+    engine.set_weights(
+        {.weight = operands.weight, .bias = operands.bias, .pointwise_weight = {}, .pointwise_bias = {}});
+    const auto hand = HandDriven::make(p, *way);
+    hand->set_weights(operands.weight.data(), operands.bias.data());
+    const auto run_engine = [&] { engine.run(operands.input, operands.residual, output); };
+    const auto run_hand = [&] { hand->run(operands.input.data(), operands.residual.data(), output.data()); };
+    engine_name = engine.implementation();
+    hand_name = hand->name();
+    run_engine();
+    const Bytes by_engine = output;
+    run_hand();
+    difference = std::max(difference, largest_difference(by_engine, output, p.out_dtype));
+    const int calls = std::max(1, static_cast<int>(least_ms / std::max(time(1, run_hand).processor, 1e-3)));
+    std::vector<double> processor_ratios, wall_ratios;
+    for (int i = 0; i < pairs; ++i) {
+      const bool engine_first = generator() % 2 == 0;
+      const Time first = engine_first ? time(calls, run_engine) : time(calls, run_hand);
+      const Time second = engine_first ? time(calls, run_hand) : time(calls, run_engine);
+      const Time& ours = engine_first ? first : second;
+      const Time& theirs = engine_first ? second : first;
+      processor_ratios.push_back(ours.processor / theirs.processor);
+      wall_ratios.push_back(ours.wall / theirs.wall);
+      engine_ms.push_back(ours.processor);
+      hand_ms.push_back(theirs.processor);
+    }
+    processor.push_back(median(processor_ratios)["median"]);
+    wall.push_back(median(wall_ratios)["median"]);
   }
-  fmt::print(stderr, "{:28} {:8.4f} ms, ratio {}\n", named.name, median(hand_ms)["median"].get<double>(),
+  fmt::print(stderr, "{:36} {:8.4f} ms, ratio {}\n", named.name, median(hand_ms)["median"].get<double>(),
              median(processor).dump());
   return {{"problem", named.name},
           {"gflop", work(p).flop / 1e9},
-          {"engine", engine.implementation()},
-          {"by_hand", hand->name()},
+          {"engine", engine_name},
+          {"by_hand", hand_name},
           {"engine_ms", median(engine_ms)["median"]},
           {"by_hand_ms", median(hand_ms)["median"]},
           {"ratio_processor_time", median(processor)},
           {"ratio_wall_time", median(wall)},
-          {"calls_a_sample", calls},
-          {"pairs", pairs},
+          {"rounds", rounds},
+          {"pairs_a_round", pairs},
           {"largest_difference", difference}};
 }
 

@@ -54,9 +54,9 @@ def main():
     cpu = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
     compiler = subprocess.run(["c++", "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
     report = {"date": datetime.date.today().isoformat(), "script": "bench/cpu_overhead.py", "commit": arguments.commit,
-              "cpu": cpu, "cores": os.cpu_count(), "compiler": compiler,
-              "ratios": "engine / oneDNN by hand in its fastest way, medians of pairs in random order with 95 % intervals; "
-                        "times are the processor's, a call", **measured, "start": start_times()}
+              "cpu": cpu, "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "compiler": compiler,
+              "ratios": "engine / oneDNN by hand in its fastest way: medians over rounds, both set up anew in each, of pairs "
+                        "in random order, with intervals of at least 95 %; times are the processor's, a call", **measured, "start": start_times()}
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(report, indent=2) + "\n")
 

@@ -38,13 +38,19 @@ float logistic(float x) {
   return (x < 0 ? e : 1) / (1 + e);
 }
 
-/// The normal distribution function, to 2^-22 (Abramowitz, Stegun 1964, 7.1.26).
+/// The normal distribution function, to 2^-23. Two polynomials, fitted for the least greatest error (4e-10 before
+/// rounding): of x^2 around 0; beyond 1, times e^(-x^2/2), of 1 / (1 + 0.35 |x|).
 float normal_distribution(float x) {
-  const float t = 1 / (1 + 0.3275911F / std::numbers::sqrt2_v<float> * std::abs(x));
-  const float series =
-      t * (0.254829592F + t * (-0.284496736F + t * (1.421413741F + t * (-1.453152027F + t * 1.061405429F))));
-  const float tail = series / 2 * exponential(-x * x / 2);
-  return x < 0 ? tail : 1 - tail;
+  const float magnitude = std::abs(x), square = x * x, t = 1 / (1 + 0.35F * magnitude);
+  float near = -7.53030399e-06F;
+  for (const float coefficient : {0.000113143641F, -0.00118598469F, 0.00997317093F, -0.0664903323F, 0.398942279F})
+    near = near * square + coefficient;
+  float far = -0.11329195F;
+  for (const float coefficient : {0.322841139F, -0.0367490377F, 0.197636483F, 0.128649209F, 0.000844847839F})
+    far = far * t + coefficient;
+  const float tail = far * exponential(-square / 2);
+  const float beyond = x < 0 ? tail : 1 - tail;
+  return magnitude < 1 ? 0.5F + x * near : beyond;
 }
 
 // The formulas of activate(), in binary32.
