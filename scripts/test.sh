@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is missing (scripts/setup.sh), builds everything with g++, with clang, and with clang under sanitizers,
-# and runs all checks and tests. TAPCONV_FUZZ_SECONDS sets how long each fuzzer runs (30). One line a step; a failing step's log follows its line. Ends with ctest's own summary of
-# the release build's tests, and with 1 if any step failed.
+# Installs what is missing (scripts/setup.sh), builds everything with g++ and, under sanitizers, with clang, and runs all
+# checks and tests. TAPCONV_FUZZ_SECONDS sets how long each fuzzer runs (30). One line a step; a failing step's log
+# follows its line. Ends with ctest's own summary of the release build's tests, and with 1 if any step failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -39,6 +39,9 @@ sanitized_tests() {
   tests_of asan --exclude-regex '^Cudnn' && ASAN_OPTIONS=detect_leaks=0 tests_of asan --tests-regex '^Cudnn'
 }
 
+# fuzz_all: each subject's fuzzer, two at a time.
+fuzz_all() { printf '%s\n' npy problems safetensors spelling | xargs -P 2 -I{} bash -c 'fuzz {}'; }
+
 # fuzz SUBJECT: from the seeds and what earlier runs found.
 fuzz() {
   local corpus=build/fuzz/$1
@@ -47,19 +50,16 @@ fuzz() {
     -dict=tests/fuzz/"$1".dict "$corpus" tests/fuzz/seeds/"$1"
 }
 
+export -f fuzz
+export fuzz_seconds
+
 step release-build scripts/setup.sh --tests
 step format scripts/check_format.sh
 step includes scripts/check_includes.py
 
-if step clang-build build clang; then
-  step clang-tests tests_of clang
-fi
 if step asan-build build asan; then
   step asan-tests sanitized_tests
-  step npy-fuzz fuzz npy
-  step safetensors-fuzz fuzz safetensors
-  step problems-fuzz fuzz problems
-  step spelling-fuzz fuzz spelling
+  step fuzzers fuzz_all
 fi
 
 # oneDNN's OpenMP runtime is not built for the thread sanitizer, so this build is without the CPU engine.

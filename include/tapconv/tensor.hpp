@@ -90,8 +90,8 @@ class Tensor {
 
 /// Writes a tensor in the order of its indices to `y.npy`, or to `y.safetensors:name` (name: "tensor" if left out) as
 /// the only tensor of the file. Atomic: a reader sees the old file or the whole new one. Throws Error{environment} if
-/// that fails, Error{usage} for another suffix, a view that Tensor would refuse, or bfloat16 in .npy, which has no such
-/// type.
+/// that fails, Error{usage} for another suffix, for a .safetensors file that holds other tensors (they would be lost),
+/// a view that Tensor would refuse, or bfloat16 in .npy, which has no such type.
 void write_tensor(std::string_view target, const TensorView& tensor);
 
 }  // namespace tapconv

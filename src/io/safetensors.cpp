@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "io/elements.hpp"
 #include "io/file.hpp"
@@ -10,6 +11,7 @@
 #include "problem/excerpt.hpp"
 #include "problem/tensor_shape.hpp"
 #include "problem/text.hpp"
+#include "tapconv/error.hpp"
 
 namespace tapconv::io {
 namespace {
@@ -56,15 +58,36 @@ const SafetensorsHeader::value_type& chosen(const SafetensorsHeader& header, std
   return *header.begin();
 }
 
+/// The header of a whole file, and where the data begin.
+std::pair<SafetensorsHeader, std::uint64_t> read_header(const InputFile& file, const std::string& path) {
+  std::string json(header_bytes(file, path), '\0');
+  file.read(safetensors_length_bytes, std::as_writable_bytes(std::span(json)));
+  const std::uint64_t data_offset = safetensors_length_bytes + json.size();
+  return {parse_safetensors_header(json, file.bytes() - data_offset, path), data_offset};
+}
+
+/// A file holds one tensor once it is written: those of others must not be lost without a word.
+void expect_no_other_tensor(const std::filesystem::path& path, std::string_view name) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return;
+  const std::string file_name = path.string();
+  SafetensorsHeader header;
+  try {
+    header = read_header(InputFile(path), file_name).first;
+  } catch (const Error&) {
+    return;  // no file of tensors: written over like any other
+  }
+  if (header.empty() || (header.size() == 1 && header.begin()->first == name)) return;
+  fail(ErrorCode::usage, "{} would be replaced by a file of the tensor '{}' alone{}; valid: another file", file_name,
+       excerpt(name), listing(header));
+}
+
 }  // namespace
 
 Tensor read_safetensors(const std::filesystem::path& path, std::optional<std::string_view> name) {
   const std::string file_name = path.string();
   const InputFile file(path);
-  std::string json(header_bytes(file, file_name), '\0');
-  file.read(safetensors_length_bytes, std::as_writable_bytes(std::span(json)));
-  const std::uint64_t data_offset = safetensors_length_bytes + json.size();
-  const SafetensorsHeader header = parse_safetensors_header(json, file.bytes() - data_offset, file_name);
+  const auto [header, data_offset] = read_header(file, file_name);
 
   const auto& [tensor, entry] = chosen(header, name, file_name);
   const std::optional<DType> dtype = safetensors_dtype(entry.dtype);
@@ -80,6 +103,7 @@ void write_safetensors(const std::filesystem::path& path, std::string_view name,
   const std::string file_name = path.string();
   const TensorView view{tensor.data, tensor.dtype, tensor.shape, checked_strides(tensor, file_name)};
   const std::string header = format_safetensors_header(name, view.dtype, view.shape, file_name);
+  expect_no_other_tensor(path, name);
   AtomicFile file(path);
   file.write(std::as_bytes(std::span(header)));
   write_elements(file, view);

@@ -247,6 +247,7 @@ class Bench {
 
 BenchReport bench(const BenchRequest& request) {
   validate(request.problem);
+  expect_reference(request.against, request.device);
   const auto expect = [](const char* field, double value, double least, double most) {
     // Written so that NaN is refused.
     if (!(value >= least && value <= most))

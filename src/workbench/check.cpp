@@ -48,7 +48,9 @@ class Check {
     report_.problem = problem_;
     report_.device = request.device;
     report_.device_name = session_->device_name();
-    report_.expected_arithmetic = rounding_ == OperandRounding::exact ? "fp32" : std::string(name(rounding_));
+    report_.expected_arithmetic = problem_.contract == Contract::fp64   ? "fp64"
+                                  : rounding_ == OperandRounding::exact ? "fp32"
+                                                                        : std::string(name(rounding_));
   }
 
   CheckReport run() {
@@ -157,7 +159,7 @@ class Check {
     item.sequential_rms_error = statistics.sequential_rms_error();
     // An honest sum in another order may be a little worse than the chain, where sums are short a rounding of the
     // result alone is, and over few outputs chance decides.
-    const bool dense = item.tensors == "uniform" || item.tensors == "ties";
+    const bool dense = item.tensors != "sparse";
     item.accurate =
         !dense || rounding_ != OperandRounding::exact || item.outputs < least_outputs_for_rms ||
         statistics.rms_error() <= std::max(2 * statistics.sequential_rms_error(), 0x1p-23 * statistics.rms_value());
@@ -197,6 +199,7 @@ class Check {
     }
     verdict.own_rms_error = own_error.value();
     verdict.rms_error = their_error.value();
+    if (element_bytes(problem_.out_dtype) == 2) verdict.atol = verdict.rtol = 1e-2;
     Closeness closeness{.atol = verdict.atol, .rtol = verdict.rtol};
     closeness.add(own_, theirs_);
     verdict.outputs = closeness.count;
@@ -234,6 +237,7 @@ class Check {
 
 CheckReport check(const CheckRequest& request) {
   validate(request.problem);
+  expect_reference(request.against, request.device);
   if (request.samples && *request.samples < 0)
     fail(ErrorCode::usage, "samples = {}; valid: 0 (all) or more", *request.samples);
   return Check(request).run();

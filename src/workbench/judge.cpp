@@ -2,7 +2,15 @@
 
 #include <algorithm>
 
+#include "problem/text.hpp"
+
 namespace tapconv {
+
+void expect_reference(const std::string& against, const Device& device) {
+  const std::string_view valid = device.kind == Device::Kind::cuda ? "cudnn" : "onednn";
+  if (!against.empty() && against != valid)
+    fail(ErrorCode::usage, "against = {}; valid on {}: {}", against, name(device), valid);
+}
 
 std::int64_t default_samples(const Problem& problem, const Device& device) {
   // Multiply-adds in fp64 that take about a second, six roundings and three sets of tensors considered.

@@ -7,6 +7,9 @@
 
 namespace tapconv {
 
+/// Throws Error{usage} for a library that does not run on the device. Empty is none.
+void expect_reference(const std::string& against, const Device& device);
+
 /// How many outputs of a problem the device examines in about a second.
 [[nodiscard]] std::int64_t default_samples(const Problem& problem, const Device& device);
 

@@ -9,6 +9,7 @@ namespace {
 
 std::string describe(const std::string& arithmetic) {
   if (arithmetic == "fp32") return "true fp32";
+  if (arithmetic == "fp64") return "true fp64";
   if (arithmetic == "tf32-rna") return "TF32, operands rounded to nearest, ties away from zero";
   if (arithmetic == "tf32-rn") return "TF32, operands rounded to nearest, ties to even";
   if (arithmetic.starts_with("tf32 (")) return "TF32, operands rounded to nearest";
@@ -86,6 +87,7 @@ std::string against_reference(const CheckReport& report) {
   std::string text = fmt::format(
       " It fails the customary {:g} check against {} in {} of the outputs (largest difference {:.2g})", reference.atol,
       reference.name, percent(reference.failures, reference.outputs), reference.max_difference);
+  if (reference.arithmetic == "unknown") return text + "; what explains them is not known.";
   if (reference.arithmetic == report.arithmetic || reference.explained < reference.failures) {
     return text + fmt::format("; the reference computes in {}, which does not explain {} of them.",
                               describe(reference.arithmetic),

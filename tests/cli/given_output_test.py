@@ -51,6 +51,39 @@ class GivenOutput(unittest.TestCase):
         self.assertEqual(7, report["seed"])
         self.check(5, PROBLEM.format("fp32"), "--seed", "8", "--output", y)
 
+    def test_an_inaccurate_result_is_wrong_on_given_tensors_too(self) -> None:
+        names = ("x.npy", "w.npy", "b.npy", "y.npy")
+        x, w, b, y = (self.file(name) for name in names)
+        problem = "Conv2d(16, 24, 3) @ 2x16x33x33"
+        self.run_problem(problem, "--save-input", x, "--save-weight", w, "--save-bias", b, "--out", y)
+        write_npy(Path(y), (2, 24, 31, 31), [value + 5e-6 for value in read_npy(Path(y))])
+        for files in ([], ["--input", x, "--weight", w, "--bias", b]):
+            report = self.check(5, problem, "--output", y, *files)
+            self.assertIn("more than twice that of a chain", report["sentence"])
+
+    def test_what_is_drawn_is_said(self) -> None:
+        x = self.file("x.npy")
+        write_npy(Path(x), (1, 1, 4), [1.0, 2.0, 3.0, 4.0])
+        problem = "Conv1d(1, 1, 1, residual=True) @ 1x1x4"
+        for command in ("run", "check"):
+            self.assertIn("drawn from seed 0: weight, bias, residual", tapconv(command, problem, "--device", "cpu", "--input", x).stdout)
+            self.assertNotIn("drawn", tapconv(command, problem, "--device", "cpu").stdout)
+
+    def test_dynamic_sizes_are_those_of_the_input(self) -> None:
+        x, y = self.file("x.npy"), self.file("y.npy")
+        write_npy(Path(x), (2, 1, 5), [float(i) for i in range(10)])
+        problem = "Conv1d(1, 3, 2) @ 8?x1x100?"
+        self.run_problem(problem, "--input", x, "--out", y)
+        self.assertEqual(2 * 3 * 4, len(read_npy(Path(y))))
+        self.check(0, problem, "--input", x, "--output", y)
+        done = tapconv("run", "Conv1d(1, 3, 2) @ 8?x1x100", "--device", "cpu", "--input", x)
+        self.assertEqual(2, done.returncode)
+
+    def test_float64_is_called_so(self) -> None:
+        report = self.check(0, "Conv1d(4, 4, 3, dtype=float64) @ 1x4x50", "--device", "cpu")
+        self.assertEqual("fp64", report["arithmetic"])
+        self.assertIn("computed in true fp64", report["sentence"])
+
     def test_the_arithmetic_of_another_contract_is_named(self) -> None:
         y = self.file("y.npy")
         self.run_problem(PROBLEM.format("tf32"), "--out", y)

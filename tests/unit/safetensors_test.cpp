@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -96,7 +97,9 @@ TEST_F(Safetensors, ReturnsWhatWasWritten) {
     for (const std::string name : {"", ":conv1.weight", ":a:b", ":\"quoted\"\\", ":\xc3\xa4", ":x.safetensors:y"}) {
       Tensor tensor(dtype, {2, 1, 3});
       for (int i = 0; i < 6; ++i) store_element(tensor.mutable_view().data, dtype, i, 1.5 * i - 2);
+      std::filesystem::remove(path());
       write_tensor(path() + name, tensor.view());
+      write_tensor(path() + name, tensor.view());  // over itself
       EXPECT_EQ(get()[0] % 8, 0) << "the data is aligned";
       for (const std::string& source : {path(), path() + (name.empty() ? ":tensor" : name)}) {
         const Tensor again = read_tensor(source);
@@ -107,6 +110,16 @@ TEST_F(Safetensors, ReturnsWhatWasWritten) {
     }
   }
   EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(Safetensors, RefusesToLoseOtherTensors) {
+  const Tensor tensor(DType::float32, {1});
+  write_tensor(path() + ":a", tensor.view());
+  expect_error(ErrorCode::usage, "would be replaced by a file of the tensor 'b' alone; it holds 1 tensor: 'a'",
+               [&] { write_tensor(path() + ":b", tensor.view()); });
+  EXPECT_NO_THROW((void)read_tensor(path() + ":a"));
+  put("no file of tensors");
+  EXPECT_NO_THROW(write_tensor(path() + ":b", tensor.view()));
 }
 
 TEST_F(Safetensors, RefusesNamesThatCannotBeWritten) {

@@ -21,16 +21,16 @@ const std::vector<float> two = {1, 2};
 TEST_F(TensorFile, SuffixDecidesTheFormat) {
   const Tensor tensor({2}, two);
   for (const std::string name :
-       {"a.npy", "a.safetensors", "b.safetensors:w", "c:d.npy", "c:d.safetensors", "c:d.safetensors:e:f",
+       {"a.npy", "a.safetensors", "b.safetensors:w", "c:d.npy", "c:d.safetensors", "m:d.safetensors:e:f",
         "g.npy.safetensors", "h.safetensors.npy", "i.safetensors:j.npy", "k.safetensors:l.safetensors"}) {
     write_tensor(path(name), tensor.view());
     EXPECT_EQ(read_tensor(path(name)).values(), (std::vector<double>{1, 2})) << name;
   }
-  for (const std::string file : {"b.safetensors", "c:d.npy", "c:d.safetensors", "g.npy.safetensors",
+  for (const std::string file : {"b.safetensors", "c:d.npy", "c:d.safetensors", "m:d.safetensors", "g.npy.safetensors",
                                  "h.safetensors.npy", "i.safetensors", "k.safetensors"}) {
     EXPECT_EQ(get(file).starts_with("\x93NUMPY"), file.ends_with(".npy")) << file;
   }
-  EXPECT_EQ(entries(), 9);
+  EXPECT_EQ(entries(), 10);
 }
 
 TEST_F(TensorFile, OtherSuffixesAreRefused) {

@@ -8,8 +8,9 @@
 namespace tapconv::cli {
 namespace {
 
-void print_text(const CheckReport& report) {
+void print_text(const CheckReport& report, const std::string& drawn_note) {
   fmt::print("{}\n{} on {} ({})\n", spell(report.problem), report.solver, name(report.device), report.device_name);
+  fmt::print("{}", drawn_note);
   fmt::print("  {:<9}{:>12}{:>12}{:>14}{:>12}{:>12}{:>14}\n", "tensors", "outputs", "beyond", "worst/bound",
              "max error", "RMS error", "RMS of FMAs");
   for (const CheckCase& item : report.cases)
@@ -45,9 +46,9 @@ void add_check(CLI::App& app, int& exit_code) {
   refuse_option(*command, "--out", "check writes no tensor: --output names a result to judge; run --out writes one");
   command->callback([options, &exit_code] {
     CheckRequest request;
-    request.problem = options->problem.problem();
     request.device = options->device.chosen();
     request.tensors = options->tensors.source();
+    request.problem = sized_by_input(options->problem.problem(), request.tensors);
     if (!options->output.empty()) {
       request.output = read_tensor(options->output);
       // Judging needs no device.
@@ -66,7 +67,7 @@ void add_check(CLI::App& app, int& exit_code) {
       json["seed"] = request.tensors.seed;
       print(json);
     } else {
-      print_text(report);
+      print_text(report, options->tensors.drawn_note(request.problem));
     }
     exit_code = report.passed ? exit_pass : exit_incorrect;
   });

@@ -25,7 +25,7 @@ void add_run(CLI::App& app, int& exit_code) {
   options->save.add(*command);
   refuse_option(*command, "--output", "run writes its output with --out; --output names a result for check to judge");
   command->callback([options, &exit_code] {
-    const Problem problem = options->problem.problem();
+    Problem problem = options->problem.problem();
     const std::string& target = options->save.output;
     // Before the work, not after it.
     options->save.check();
@@ -35,6 +35,7 @@ void add_run(CLI::App& app, int& exit_code) {
       const Progress progress = bar.callback();
       progress(0, "reading tensors");
       TensorSource tensors = options->tensors.source();
+      problem = sized_by_input(problem, tensors);
       if (options->save.any_operand()) {
         tensors = with_drawn(problem, std::move(tensors));
         progress(0, "writing tensors");
@@ -51,6 +52,7 @@ void add_run(CLI::App& app, int& exit_code) {
     } else {
       fmt::print("{}\n  output  {}{}\n", spell(problem), fmt::join(report.output.shape(), " x "),
                  target.empty() ? "" : fmt::format(", written to {}", target));
+      fmt::print("{}", options->tensors.drawn_note(problem));
       fmt::print("  {} on {} ({}): planned in {:.1f} ms, computed in {:.3f} ms (one call, not a benchmark)\n",
                  report.solver, name(report.device), report.device_name, report.plan_ms, report.compute_ms);
     }

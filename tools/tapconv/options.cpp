@@ -1,10 +1,13 @@
 #include "options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
+#include "tapconv/convolution.hpp"
 #include "tapconv/error.hpp"
 
 namespace tapconv::cli {
@@ -52,6 +55,12 @@ void ProblemOptions::add(CLI::App& command) {
   command.add_option("--batch", batch)->check(expect_value);
 }
 
+Problem sized_by_input(const Problem& problem, const TensorSource& tensors) {
+  const bool dynamic =
+      problem.dynamic_batch || std::ranges::find(problem.dynamic_input, true) != problem.dynamic_input.end();
+  return dynamic && tensors.input ? with_input_shape(problem, tensors.input->shape()) : problem;
+}
+
 Problem ProblemOptions::problem() const {
   Problem problem = parse_problem(text);
   if (!batch.empty()) problem.batch = parse_number("batch", batch, 1);
@@ -84,6 +93,29 @@ TensorSource TensorOptions::source() const {
   read(pointwise_bias, source.pointwise_bias);
   read(residual, source.residual);
   return source;
+}
+
+std::string TensorOptions::drawn_note(const Problem& problem) const {
+  const bool separable = problem.kind == Kind::depthwise_separable;
+  struct Operand {
+    const char* name;
+    const std::string& file;
+    bool present;
+  };
+  const Operand operands[] = {{"input", input, true},
+                              {"weight", weight, true},
+                              {"bias", bias, problem.bias},
+                              {"pointwise_weight", pointwise_weight, separable},
+                              {"pointwise_bias", pointwise_bias, separable && problem.bias},
+                              {"residual", residual, problem.residual}};
+  std::vector<std::string> drawn;
+  bool any_given = false;
+  for (const auto& [name, file, present] : operands) {
+    if (!file.empty()) any_given = true;
+    if (present && file.empty()) drawn.emplace_back(name);
+  }
+  if (!any_given || drawn.empty()) return "";
+  return fmt::format("  drawn from seed {}: {}\n", seed, fmt::join(drawn, ", "));
 }
 
 }  // namespace tapconv::cli

@@ -39,6 +39,9 @@ struct ProblemOptions {
   [[nodiscard]] Problem problem() const;
 };
 
+/// A problem with its dynamic sizes taken from a given input. Throws Error{usage} if the others do not fit it.
+[[nodiscard]] Problem sized_by_input(const Problem& problem, const TensorSource& tensors);
+
 struct TensorOptions {
   std::string input, weight, bias, pointwise_weight, pointwise_bias, residual;  ///< files; empty: drawn from the seed
   std::string seed = "0";
@@ -46,6 +49,8 @@ struct TensorOptions {
   void add(CLI::App& command);
   [[nodiscard]] std::uint64_t seed_number() const;
   [[nodiscard]] TensorSource source() const;
+  /// "drawn from seed 0: bias, residual": what the problem has and nobody gave, if anything else was given.
+  [[nodiscard]] std::string drawn_note(const Problem& problem) const;
 };
 
 }  // namespace tapconv::cli
