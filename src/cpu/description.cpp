@@ -243,7 +243,10 @@ std::optional<Description> choose_convolution(const Request& request) {
     if (auto same = fast(request, Arrangement::contiguous)) return same;
   }
   auto preferred = fast(request, Arrangement::preferred);
-  if (!preferred) return fast(request, Arrangement::contiguous);
+  if (!preferred) {
+    auto same = fast(request, Arrangement::contiguous);
+    return same ? same : fast(request, Arrangement::channels_last);
+  }
   // For channel counts per group that fill no block oneDNN prefers to gather; its channels-last kernels are faster,
   // though slower than blocked ones, hence the factor.
   if (preferred->output() == caller_output(request.problem, request.result) && gathered > 2 * moved) {

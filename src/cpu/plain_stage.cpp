@@ -10,16 +10,22 @@
 namespace tapconv::cpu {
 namespace {
 
+/// Whether padding adds positions to the input.
+bool adds_positions(const Problem& p) {
+  const auto adds = [](std::int64_t value) { return value > 0; };
+  return p.kind != Kind::transposed &&
+         (std::ranges::any_of(p.padding_lo, adds) || std::ranges::any_of(p.padding_hi, adds));
+}
+
 /// Whether padding adds positions that oneDNN does not treat as the contract has it.
 bool writes_padding_out(const Problem& p, bool padding_multiplied) {
   if (p.kind == Kind::transposed) return false;
-  bool adds = false, crops_all = false;
+  bool crops_all = false;
   for (int axis = 0; axis < p.rank; ++axis) {
     const std::int64_t lo = p.padding_lo[axis], hi = p.padding_hi[axis];
-    adds = adds || lo > 0 || hi > 0;
     crops_all = crops_all || p.input[axis] + std::min<std::int64_t>(lo, 0) + std::min<std::int64_t>(hi, 0) < 1;
   }
-  return crops_all || (adds && (padding_multiplied || p.padding_mode != PaddingMode::zeros));
+  return crops_all || (adds_positions(p) && (padding_multiplied || p.padding_mode != PaddingMode::zeros));
 }
 
 /// The same convolution on an input that already holds what the padding stands for.
@@ -87,6 +93,8 @@ std::unique_ptr<PlainStage> PlainStage::plan(const Problem& problem, int threads
   const Choice choice = with_onednn(threads, [&] { return choose_epilogue(computed); });
   if (!choice.description) {
     if (problem.kind == Kind::transposed) return nullptr;
+    // oneDNN has no good implementation for some paddings longer than the filter.
+    if (!padded && adds_positions(problem)) return plan(problem, threads, true);
     fail(ErrorCode::environment, "oneDNN {} has no implementation of a convolution for this processor", version());
   }
   return std::unique_ptr<PlainStage>(

@@ -20,7 +20,10 @@ namespace tapconv::cpu {
 
 /// The number of threads that `requested` stands for, whatever the problem. Throws Error{usage}.
 inline int thread_count(int requested) {
-  if (requested < 0) fail(ErrorCode::usage, "threads = {}; valid: 1 or more, or 0 for all cores", requested);
+  // More than any machine has; OpenMP dies of numbers that it cannot serve.
+  constexpr int most = 4096;
+  if (requested < 0 || requested > most)
+    fail(ErrorCode::usage, "threads = {}; valid: 1 to {}, or 0 for all cores", requested, most);
   return requested == 0 ? omp_get_max_threads() : requested;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "problem/text.hpp"
 #include "solver/solver.hpp"
@@ -124,7 +125,8 @@ std::vector<OracleOutput> CudaTensors::evaluate(std::span<const std::int64_t> ou
                      .sum = one.value,
                      .magnitude = one.magnitude,
                      .products = one.products,
-                     .sequential = one.sequential});
+                     .sequential = one.sequential,
+                     .may_overflow = one.magnitude > std::numeric_limits<float>::max()});
   return found;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "oracle/stage.hpp"
 #include "problem/parallel.hpp"
@@ -59,6 +60,7 @@ class Oracle {
                      .products = sum.products,
                      .sequential = round_to(static_cast<Chain>(act(sum.sequential)), problem_.out_dtype)};
     out.value = act(out.sum);
+    out.may_overflow = sum.may_overflow || overflows(sum.magnitude);
     return out;
   }
 
@@ -89,9 +91,14 @@ class Oracle {
       out.products += x * w != 0.0;
       out.sequential = std::fma(static_cast<Chain>(rounded(inner.sequential)), w, out.sequential);
       most_products = std::max(most_products, inner.products);
+      out.may_overflow = out.may_overflow || overflows(inner.magnitude);
     }
     out.products += most_products;
     return out;
+  }
+
+  [[nodiscard]] static bool overflows(double magnitude) {
+    return magnitude > static_cast<double>(std::numeric_limits<Chain>::max());
   }
 
   [[nodiscard]] double rounded(double value) const {

@@ -40,6 +40,9 @@ struct OracleOutput {
   /// A chain of binary32 fused multiply-adds (float64: binary64), channels then taps, then bias and residual; activated
   /// and rounded to the output's type.
   double sequential = 0;
+  /// Whether S, or that of an input of the pointwise half, exceeds the largest float, so that an intermediate sum in
+  /// binary32 may overflow.
+  bool may_overflow = false;
 };
 
 /// What the outputs with linear indices `outputs` (in order of the logical indices, whatever the layout) should be,

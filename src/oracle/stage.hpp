@@ -48,6 +48,7 @@ struct PartialOutput {
   double magnitude = 0;
   std::int64_t products = 0;
   Chain sequential = 0;
+  bool may_overflow = false;  ///< of what came before
 
   void add_magnitude(double term) {
     if (std::isfinite(term)) magnitude += std::abs(term);

@@ -12,8 +12,12 @@ void ErrorStatistics::add(std::span<const std::int64_t> outputs, std::span<const
 
 double ErrorStatistics::ratio_of(double actual, const OracleOutput& expected) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  const bool may_overflow = expected.magnitude > std::numeric_limits<float>::max() && problem_.dtype != DType::float64;
-  if (!std::isfinite(actual) && may_overflow) return 0;
+  if (expected.may_overflow) {
+    const auto is_activated = [&](double sum) {
+      return actual == activate(problem_.activation, sum, problem_.negative_slope);
+    };
+    if (!std::isfinite(actual) || is_activated(infinity) || is_activated(-infinity)) return 0;
+  }
   if (std::isnan(expected.value)) return std::isnan(actual) ? 0 : infinity;
   if (std::isinf(expected.sum)) {
     const bool smooth = problem_.activation != Activation::none && problem_.activation != Activation::relu &&
@@ -36,6 +40,7 @@ void ErrorStatistics::add_one(std::int64_t output, double actual, const OracleOu
     max_error_ = std::max(max_error_, error);
     rms_.add(error);
     value_rms_.add(expected.value);
+    activation_rms_.add(activated_error(problem_.activation, expected.sum, 0, problem_.negative_slope));
     if (std::isfinite(expected.sequential)) sequential_rms_.add(expected.sequential - expected.value);
   }
   if (ratio > 1) ++violations_;

@@ -24,8 +24,9 @@ class RootMeanSquare {
 
 /// How far the outputs of a computation are from the oracle, judged by the problem's contract. An output whose exact
 /// value is not finite must be the same infinity, or a NaN; one that overflows its type within the allowed error may be
-/// that infinity. Where S exceeds the largest float an intermediate sum may overflow, so there a non-finite output is
-/// accepted. So is a NaN for a smooth activation of -infinity, which is 0 times infinity if computed as written.
+/// that infinity. Where an intermediate sum may overflow (OracleOutput::may_overflow) a non-finite output, and what the
+/// activation makes of an infinite sum, is accepted. So is a NaN for a smooth activation of -infinity, which is 0 times
+/// infinity if computed as written.
 class ErrorStatistics {
  public:
   explicit ErrorStatistics(const Problem& problem) : problem_(problem) {}
@@ -40,6 +41,8 @@ class ErrorStatistics {
   [[nodiscard]] double rms_error() const { return rms_.value(); }
   /// RMS error of OracleOutput::sequential.
   [[nodiscard]] double sequential_rms_error() const { return sequential_rms_.value(); }
+  /// RMS of what the activation itself may err by: the bound of activated_error() for an exact sum.
+  [[nodiscard]] double rms_activation_error() const { return activation_rms_.value(); }
   /// RMS of the exact outputs.
   [[nodiscard]] double rms_value() const { return value_rms_.value(); }
   /// The largest |error| / bound, and where it is; -1 before any.
@@ -59,7 +62,7 @@ class ErrorStatistics {
   double max_error_ = 0, worst_ratio_ = 0;
   std::int64_t worst_output_ = -1;
   double worst_actual_ = 0, worst_expected_ = 0;
-  RootMeanSquare rms_, sequential_rms_, value_rms_;
+  RootMeanSquare rms_, sequential_rms_, value_rms_, activation_rms_;
 };
 
 /// The customary check: elements with |a - b| > atol + rtol*|b|. Equal infinities agree, NaNs never do.

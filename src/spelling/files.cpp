@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::uintmax_t most_bytes = std::uintmax_t{64} << 20;  // of all files together
 constexpr std::size_t most_problems = 1'000'000;
 constexpr std::size_t most_nested = 8;
+constexpr std::size_t most_files = 10'000;
 
 /// A line without its comment, which begins with a # at the line's start or after white space.
 std::string_view without_comment(std::string_view line) {
@@ -60,6 +61,8 @@ class Collector {
   }
 
   void read_content(std::string_view content, const std::string& file, const BenchdnnKnobs& knobs) {
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+    if (content.starts_with(byte_order_mark)) content.remove_prefix(byte_order_mark.size());
     const std::string_view start = trimmed(content).substr(0, 1);
     if (start == "[" || start == "{") {
       read_json(content, file, knobs);
@@ -87,6 +90,12 @@ class Collector {
         BenchdnnKnobs own = knobs;
         const std::size_t first = problems_.size();
         read_line(text, own, place);
+        if (problems_.size() == first && !text.starts_with('@')) {
+          located(place, text, [&] {
+            throw SpellingError("the entry holds no problem; valid: a problem, with its knobs in the same text", text,
+                                0);
+          });
+        }
         if (entry.count == 1) return;  // a line may stand for many problems, with counts of their own
         for (std::size_t i = first; i < problems_.size(); ++i) problems_[i].count = entry.count;
       } else {
@@ -120,6 +129,7 @@ class Collector {
       refuse(fmt::format("{} includes itself; valid: files that do not", path.string()));
     if (open_.size() == most_nested)
       refuse(fmt::format("{} is nested too deeply; valid: at most {} files in each other", path.string(), most_nested));
+    if (++files_ > most_files) refuse(fmt::format("too many files; valid: at most {}", most_files));
     if (bytes > most_bytes - bytes_)
       refuse(fmt::format("{} is too large; valid: at most {} bytes in all files", path.string(), most_bytes));
     bytes_ += bytes;
@@ -140,6 +150,7 @@ class Collector {
   std::vector<NamedProblem> problems_;
   std::vector<fs::path> open_;  // the files that are being read, each in the one before
   std::uintmax_t bytes_ = 0;
+  std::size_t files_ = 0;
 };
 
 }  // namespace

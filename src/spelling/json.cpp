@@ -4,6 +4,7 @@
 
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "problem/excerpt.hpp"
 #include "tapconv/error.hpp"
@@ -103,6 +104,7 @@ class Reader {
     place_ = place_ == Place::start ? Place::object : Place::entry;
     entry_ = {};
     has_problem_ = false;
+    outer_keys_ = std::exchange(keys_, {});
     return true;
   }
 
@@ -110,6 +112,7 @@ class Reader {
     if (place_ == Place::entry) {
       if (!has_problem_) refuse("the entry has no problem; valid: a string named \"problem\"");
       emit(std::move(entry_));
+      keys_ = std::move(outer_keys_);
       place_ = Place::list;
     } else {
       place_ = Place::end;
@@ -119,6 +122,7 @@ class Reader {
 
   bool key(Json::string_t& key) {
     key_ = std::move(key);
+    if (!keys_.insert(key_).second) refuse(fmt::format("\"{}\" is given twice; valid: once", excerpt(key_)));
     const bool known = place_ == Place::entry ? key_ == "name" || key_ == "problem" || key_ == "count"
                                               : key_ == "name" || key_ == "about" || key_ == "problems";
     if (!known) {
@@ -162,6 +166,7 @@ class Reader {
   Place place_ = Place::start;
   bool in_object_ = false, list_seen_ = false, has_problem_ = false;
   std::string key_;
+  std::set<std::string> keys_, outer_keys_;  // of the object that is being read, and of the one around it
   JsonProblem entry_;
 };
 

@@ -162,7 +162,8 @@ class Check {
     const bool dense = item.tensors != "sparse";
     item.accurate =
         !dense || rounding_ != OperandRounding::exact || item.outputs < least_outputs_for_rms ||
-        statistics.rms_error() <= std::max(2 * statistics.sequential_rms_error(), 0x1p-23 * statistics.rms_value());
+        statistics.rms_error() <= std::max(2 * statistics.sequential_rms_error(), 0x1p-23 * statistics.rms_value()) +
+                                      statistics.rms_activation_error();
     report_.cases.push_back(std::move(item));
   }
 

@@ -223,7 +223,9 @@ TEST(CpuConvolution, RefusesWhatDoesNotFit) {
   EXPECT_EQ(run(std::span(right.input).first(3), {}, whole), "input has 3 bytes; valid: 53760");
   EXPECT_EQ(run(right.input, right.input, whole), "residual has 53760 bytes; valid: 0");
   EXPECT_EQ(run(right.input, {}, whole.first(3)), "output has 3 bytes; valid: 53760");
-  EXPECT_EQ(refusal([&] { cpu::Convolution(problem, -1); }), "threads = -1; valid: 1 or more, or 0 for all cores");
+  EXPECT_EQ(refusal([&] { cpu::Convolution(problem, -1); }), "threads = -1; valid: 1 to 4096, or 0 for all cores");
+  EXPECT_EQ(refusal([&] { cpu::Convolution(problem, 2147483647); }),
+            "threads = 2147483647; valid: 1 to 4096, or 0 for all cores");
   EXPECT_EQ(refusal([] {
               cpu::Convolution({.dtype = DType::float64, .out_dtype = DType::float64, .contract = Contract::fp64});
             }),

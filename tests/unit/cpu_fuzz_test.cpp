@@ -67,6 +67,18 @@ TEST(CpuFuzz, SpecialValuesSpreadAsTheyShould) {
   }
 }
 
+TEST(CpuFuzz, AnActivationsOwnErrorIsNoAlarm) {
+  for (const char* text : {"Conv2d(3, 16, 1, activation=gelu) @ 1x3x16x16",
+                           "Conv1d(16, 16, 3, padding=1, groups=16, activation=gelu) @ 4x16x64",
+                           "Conv2d(64, 64, 3, padding=1, groups=64, activation=silu) @ 1x64x28x28",
+                           "Conv2d(8, 8, 3, groups=8, activation=gelu_tanh) @ 1x8x16x16"}) {
+    CheckRequest request;
+    request.problem = parse_problem(text);
+    request.device = {.kind = Device::Kind::cpu, .index = 0};
+    EXPECT_TRUE(check(request).passed) << text;
+  }
+}
+
 TEST(CpuFuzz, CheckRaisesNoFalseAlarm) {
   // Every second one is tiny, where chance could decide.
   for (std::uint64_t seed = 500; seed < 700; ++seed) {

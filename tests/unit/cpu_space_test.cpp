@@ -47,6 +47,19 @@ TEST(CpuPadding, EveryModeAroundEverySide) {
   }
 }
 
+/// For some of these oneDNN has no implementation but plain loops.
+TEST(CpuPadding, LongerThanTheFilter) {
+  for (const char* text :
+       {"Conv2d(1, 1, 5, padding=7) @ 1x1x16x16", "Conv2d(4, 1, 3, padding=9) @ 1x4x16x16",
+        "Conv2d(3, 1, 3, dilation=4, padding=(9, 20)) @ 1x3x8x8",
+        "Conv2d(3, 1, 3, padding=20, dtype=bfloat16) @ 1x3x8x8", "Conv3d(1, 1, 2, padding=5) @ 2x1x4x3x5",
+        "Conv1d(1, 1, 3, padding=50) @ 1x1x4",
+        "ConvTranspose2d(4, 1, (3, 4), padding=((1, -2), (2, 2)), output_padding=(2, 0), dilation=(3, 2)) @ 1x4x8x3"}) {
+    SCOPED_TRACE(text);
+    expect_right(parse_problem(text), 13);
+  }
+}
+
 TEST(CpuPadding, SpecialValuesMeetEveryMode) {
   for (const PaddingMode mode :
        {PaddingMode::zeros, PaddingMode::reflect, PaddingMode::replicate, PaddingMode::circular}) {

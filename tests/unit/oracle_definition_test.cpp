@@ -1,6 +1,7 @@
 // The oracle against the definition of every kind of problem, on numbers whose sums are exact.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <numeric>
 
 #include "definition.hpp"
@@ -90,6 +91,25 @@ TEST(OracleDefinition, SumsOfDoublesAreBetterThanDoubles) {
                              .residual = {}},
                             std::vector<std::int64_t>{0}, OperandRounding::exact);
   EXPECT_EQ(0x1p-60, exact[0].sum);
+}
+
+TEST(OracleDefinition, SaysWhereAnIntermediateSumMayOverflow) {
+  Problem p;
+  p.rank = 1;
+  p.kind = Kind::depthwise_separable;
+  p.kernel[0] = p.input[0] = 2;
+  p.bias = false;
+  const std::vector<float> x{3e38F, 3e38F}, w{1, 1}, tenth{0.1F};
+  const auto out = oracle(p,
+                          {.input = std::as_bytes(std::span(x)),
+                           .weight = std::as_bytes(std::span(w)),
+                           .bias = {},
+                           .pointwise_weight = std::as_bytes(std::span(tenth)),
+                           .pointwise_bias = {},
+                           .residual = {}},
+                          std::vector<std::int64_t>{0}, OperandRounding::exact);
+  EXPECT_LT(out[0].magnitude, std::numeric_limits<float>::max());
+  EXPECT_TRUE(out[0].may_overflow) << "the value between is 6e38";
 }
 
 /// A convolution of one channel with one tap, so that an output is one product.

@@ -119,6 +119,7 @@ TEST(ProblemFiles, ReadJson) {
     EXPECT_EQ(found.at(0).count, 1);
   }
   EXPECT_TRUE(parse_problem_file("[]", "f").empty());
+  EXPECT_EQ(parse_problem_file("\xef\xbb\xbfkb56\n", "f").size(), 1u) << "a byte order mark";
 }
 
 TEST(ProblemFiles, MalformedOnesNameTheLine) {
@@ -149,9 +150,11 @@ TEST(ProblemFiles, MalformedOnesNameTheLine) {
       {R"([{"problem": "kb56", "count": -1}])", "f:1: unexpected a negative number"},
       {R"([{"count": "2", "problem": "kb56"}])", "f:1: unexpected a string"},
       {R"({"count": 2})", "f:1: \"count\" is not known"},
-      {R"([{"problem": "# nothing", "count": 2}])", ""},
+      {R"(["--dir=FWD_D", "ic1iw5oc2kw3"])", "f:1: the entry holds no problem"},
+      {R"([{"problem": "kb56", "problem": "kb57"}])", "f:1: \"problem\" is given twice"},
+      {R"({"problems": [], "name": "", "name": ""})", "f:1: \"name\" is given twice"},
       {"{\"name\": true}", "f:1: unexpected a truth value"},
-      {"{\"problems\": [], \"problems\": []}", "f:1: unexpected an array"},
+      {"{\"problems\": [], \"problems\": []}", "f:1: \"problems\" is given twice"},
       {"{}", "f:1: the object has no list"},
       {"[] []", "f:1: malformed JSON"},
       {"[\"\xff\"]", "f:1: malformed JSON"},

@@ -50,16 +50,35 @@ TEST(ErrorStatistics, NonFiniteOutputsMustAgree) {
   EXPECT_EQ(1, judge(nan, finite).violations());
   EXPECT_EQ(1, judge(infinity, finite).violations());
   // 2^127 * 2 - 2^127: the sum is finite, but the first partial sum is not.
-  const OracleOutput overflowing{.value = 0x1p127, .magnitude = 0x1.8p128, .products = 2, .sequential = infinity};
+  const OracleOutput overflowing{
+      .value = 0x1p127, .magnitude = 0x1.8p128, .products = 2, .sequential = infinity, .may_overflow = true};
   EXPECT_EQ(0, judge(infinity, overflowing).violations());
 }
 
 TEST(ErrorStatistics, AnInfinityMayBecomeNanOnceASumOverflows) {
   // -3e38 - 3e38 + infinity: the chain overflows to -infinity first.
-  const OracleOutput expected{.value = infinity, .magnitude = 6e38, .products = 3, .sequential = nan};
+  const OracleOutput expected{
+      .value = infinity, .magnitude = 6e38, .products = 3, .sequential = nan, .may_overflow = true};
   EXPECT_EQ(0, judge(nan, expected).violations());
   EXPECT_EQ(0, judge(infinity, expected).violations());
   EXPECT_EQ(1, judge(1, expected).violations());
+}
+
+TEST(ErrorStatistics, AnOverflowMayBeActivated) {
+  Problem problem;
+  problem.activation = Activation::relu;
+  const auto ratio = [&](double actual) {
+    ErrorStatistics statistics(problem);
+    // -3e38 - 3e38 + 3.3e38 + 3.3e38: the chain overflows to -infinity, of which ReLU makes 0.
+    statistics.add(std::vector<std::int64_t>{0}, std::vector<double>{actual},
+                   std::vector<OracleOutput>{
+                       {.value = 6e37, .sum = 6e37, .magnitude = 1.26e39, .products = 4, .may_overflow = true}});
+    return statistics.worst_ratio();
+  };
+  EXPECT_EQ(0, ratio(0));
+  EXPECT_EQ(0, ratio(infinity));
+  EXPECT_LE(ratio(6e37), 1);
+  EXPECT_GT(ratio(1e38), 1);
 }
 
 TEST(ErrorStatistics, RootMeanSquares) {
