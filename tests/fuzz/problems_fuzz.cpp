@@ -48,7 +48,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   attempt([&] { check(tapconv::parse_miopen(text)); });
   // Includes are looked for in a folder that is not there.
   attempt([&] {
-    for (const auto& [name, problem] : tapconv::parse_problem_file(text, "/no/such/folder/file")) check(problem);
+    for (const tapconv::NamedProblem& named : tapconv::parse_problem_file(text, "/no/such/folder/file"))
+      check(named.problem);
   });
   return 0;
 }

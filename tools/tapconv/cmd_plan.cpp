@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <vector>
+
 #include "commands.hpp"
 #include "expected_errors.hpp"
 #include "json.hpp"
@@ -19,10 +21,25 @@ void print_text(const ExpectedErrors& expected) {
                100 * expected.against_tf32->failing_share, expected.tolerance, expected.tolerance);
 }
 
+void print_shapes(const PlanReport& report) {
+  const Problem& problem = report.problem;
+  const auto print_shape = [](const char* tensor, const std::vector<std::int64_t>& shape) {
+    fmt::print("  {:<8}{}\n", tensor, fmt::join(shape, " x "));
+  };
+  print_shape("input", report.input_shape);
+  print_shape("weight", report.weight_shape);
+  if (problem.bias) print_shape("bias", {bias_count(problem)});
+  if (problem.kind == Kind::depthwise_separable) {
+    print_shape("pointwise weight ", pointwise_weight_shape(problem));
+    if (problem.bias) print_shape("pointwise bias ", {pointwise_bias_count(problem)});
+  }
+  if (problem.residual) print_shape("residual ", report.output_shape);
+  print_shape("output", report.output_shape);
+}
+
 void print_text(const PlanReport& report) {
   fmt::print("{}\n", spell(report.problem));
-  fmt::print("  input   {}\n  weight  {}\n  output  {}\n", fmt::join(report.input_shape, " x "),
-             fmt::join(report.weight_shape, " x "), fmt::join(report.output_shape, " x "));
+  print_shapes(report);
   fmt::print("  work    {:.4g} GFLOP, {:.4g} GB at least\n", report.work.flop * 1e-9, report.work.byte * 1e-9);
   for (const TimeFloor& floor : report.floors)
     fmt::print("  floor   {}an {}: limit {:.3g} ms, reach {:.3g} ms, bound by {}\n",
