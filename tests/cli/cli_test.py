@@ -40,9 +40,15 @@ class CommandLine(unittest.TestCase):
         )
         done = tapconv("plan", problem, "--device", "cpu")
         self.assertEqual(
-            [problem, "  input   1 x 1 x 5", "  weight  2 x 1 x 3", "  output  1 x 2 x 5", "  work    6e-08 GFLOP, 9.2e-08 GB at least"],
-            done.stdout.splitlines()[:5],
+            [
+                problem, "  input   1 x 1 x 5", "  weight  2 x 1 x 3", "  bias    2", "  output  1 x 2 x 5",
+                "  work    6e-08 GFLOP, 9.2e-08 GB at least",
+            ],  # fmt: skip
+            done.stdout.splitlines()[:6],
         )
+        done = tapconv("plan", "DepthwiseSeparable1d(2, 3, 3, residual=True) @ 1x2x9", "--device", "cpu")
+        for line in ("  pointwise weight 3 x 2 x 1", "  pointwise bias 3", "  residual 1 x 3 x 7"):
+            self.assertIn(line, done.stdout.splitlines())
 
     def test_plan_json(self) -> None:
         plan = json.loads(tapconv("plan", "kb76", "--batch", "1", "--device", "cpu", "--json").stdout)
