@@ -84,7 +84,7 @@ void to_float(const void* source, DType dtype, float* target, std::int64_t count
   } else if (dtype == DType::bfloat16) {
     decode_all<from_brain>(source, target, count);
   } else {
-    std::memcpy(target, source, static_cast<std::size_t>(count) * sizeof(float));
+    std::copy_n(static_cast<const float*>(source), count, target);
   }
 }
 
@@ -94,7 +94,7 @@ void from_float(const float* source, DType dtype, void* target, std::int64_t cou
   } else if (dtype == DType::bfloat16) {
     encode_all<to_brain>(source, target, count);
   } else {
-    std::memcpy(target, source, static_cast<std::size_t>(count) * sizeof(float));
+    std::copy_n(source, count, static_cast<float*>(target));
   }
 }
 
