@@ -100,11 +100,9 @@ TEST(Tensor, RefusesHostileShapes) {
 }
 
 TEST(Tensor, SaysThatMemoryIsShort) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "the address sanitizer ends the process instead";
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-  GTEST_SKIP() << "the address sanitizer ends the process instead";
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "the sanitizer ends the process instead";
 #endif
 #endif
   expect_error(ErrorCode::memory, "no memory for a tensor of 2305843009213693952 bytes",
