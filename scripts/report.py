@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results" / "h200"
 README = ROOT / "README.md"
 KERNELS = ROOT / "docs" / "kernels.md"
+DEPENDENCIES = ROOT / "docs" / "dependencies.md"
 PICTURE = ROOT / "docs" / "times.svg"
 NAMES = {"Conv2d(64, 128, (5, 7)": "kb56", "Conv1d(64, 128, 3, stride=3": "kb76"}
 PROBLEMS = (
@@ -169,6 +170,20 @@ def variants() -> str:
     return "\n".join(lines)
 
 
+def overhead() -> str:
+    """The table of bench/cpu_overhead.py, and how long starting takes."""
+    results = json.loads((ROOT / "results" / "cpu" / "overhead.json").read_text())
+    lines = [f"{results['cpu']}, {results['date']}, load {results['load']:.1f} on {results['cores']} cores, commit `{results['commit'][:12]}`:", "",
+             "| problem | by hand | ms | engine / by hand | 95 % interval |", "| --- | --- | --- | --- | --- |"]  # fmt: skip
+    for row in results["problems"]:
+        low, high = row["ratio_processor_time"]["interval"]
+        lines.append(f"| {row['problem']} | {row['by_hand']} | {row['by_hand_ms']:.3g} | {row['ratio_processor_time']['median']:.2f} | {low:.2f} to {high:.2f} |")
+    start = results["start"]
+    lines += ["", f"Starting `{start['command']}` to its end took {start['wall_ms']['median']:.0f} ms (median; least "
+                  f"{start['wall_ms']['least']:.0f}), {start['processor_ms']['median']:.0f} ms of processor time."]  # fmt: skip
+    return "\n".join(lines)
+
+
 def with_block(text: str, name: str, content: str) -> str:
     """`text` with what lies between the two marks of a block replaced."""
     begin, end = f"<!-- begin {name}: written by scripts/report.py -->", f"<!-- end {name} -->"
@@ -185,6 +200,7 @@ def main() -> int:
     wanted = {
         README: with_block(text, "tables", table()),
         KERNELS: with_block(KERNELS.read_text(), "variants", variants()),
+        DEPENDENCIES: with_block(DEPENDENCIES.read_text(), "overhead", overhead()),
         PICTURE: picture(),
     }
     if sys.argv[1:] == ["--check"]:
