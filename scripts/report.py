@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the README's tables, docs/times.svg and the table in docs/kernels.md from results/h200/.
+"""Writes the README's tables, docs/times.svg and the tables in docs/kernels.md and docs/dependencies.md from results/.
 
     python3 scripts/report.py            writes them
     python3 scripts/report.py --check    exits with 1 if they are not what the results say
