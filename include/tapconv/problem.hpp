@@ -116,7 +116,7 @@ struct Work {
 /// the same kind, kernel, stride, padding, dilation and types.
 [[nodiscard]] Problem reduced(const Problem& problem);
 
-/// Reads one problem; docs/command-line.md has the whole grammar:
+/// Reads one problem; docs/command-line.md and docs/problem-spellings.md have the grammar:
 ///
 ///     Conv2d(64, 128, (5, 7), stride=1, padding=0, bias=True, math=fp32) @ 8x64x512x256    PyTorch's arguments
 ///     ConvTranspose2d(...) @ ..., DepthwiseSeparable2d(...) @ ...

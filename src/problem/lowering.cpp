@@ -6,7 +6,7 @@
 namespace tapconv {
 namespace {
 
-/// One tap convolution's axis for each position of a filter at stride 1 that starts at `-padding_lo`.
+/// The one tap axis of a convolution: output q meets the inputs q*stride + t*dilation - padding_lo.
 TapAxis convolution_axis(const Problem& problem, int axis, std::int64_t output) {
   return {.input = problem.input[axis],
           .grid = output,

@@ -1,4 +1,4 @@
-#include "problem/published.hpp"
+#include "tapconv/problem.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -65,12 +65,6 @@ std::vector<PublishedProblem> read_published() {
 const std::vector<PublishedProblem>& published_problems() {
   static const std::vector<PublishedProblem> cached = read_published();
   return cached;
-}
-
-const PublishedProblem* find_published(std::string_view name) {
-  const auto& problems = published_problems();
-  const auto found = std::ranges::find(problems, name, &PublishedProblem::name);
-  return found == problems.end() ? nullptr : &*found;
 }
 
 }  // namespace tapconv

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "problem/data.hpp"
-#include "problem/published.hpp"
+#include "spelling/lists.hpp"
 
 namespace tapconv {
 namespace {
@@ -70,7 +70,7 @@ TEST(Ceilings, PublishedFloorsAreReproducedToTheirThreeDigits) {
   const nlohmann::json data = read_data("published.json");
   int compared = 0;
   for (const auto& entry : data.at("problems")) {
-    const PublishedProblem* published = find_published(entry.at("id").get<std::string>());
+    const NamedProblem* published = find_named(entry.at("id").get<std::string>());
     ASSERT_NE(published, nullptr);
     for (const auto& [contract, column] : columns) {
       SCOPED_TRACE(published->name + " " + column);
