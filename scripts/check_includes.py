@@ -9,7 +9,7 @@ Prints one line per violation, `file:line: reason`, and exits with 1 if there is
 - include/ uses the standard library and other public headers, nothing else.
 - A layer of src/ includes itself, the layers below it (LAYERS), public headers, and of kernels/ only
   tapconv/shared.cuh.
-- kernels/ includes kernels/ only, and tapconv/shared.cuh includes nothing.
+- kernels/ includes kernels/ only; tapconv/shared.cuh and the headers of tapconv/shared/ include each other only.
 - tools/, python/ and examples/ include public headers and files of their own folder.
 - No file includes a header of the CUDA toolkit; oneDNN's headers are for src/cpu.
 - Every include is quoted or in angle brackets, these without a `..`; no macros.
@@ -77,8 +77,9 @@ def refuse_public(path, bracket, name):
 
 
 def refuse_kernel(path, bracket, name):
-    if path.as_posix() == "kernels/" + SHARED:
-        return "kernels/tapconv/shared.cuh includes nothing"
+    shared = path.as_posix() == "kernels/" + SHARED or path.as_posix().startswith("kernels/tapconv/shared/")
+    if shared and not name.startswith("tapconv/shared/"):
+        return "kernels/tapconv/shared.cuh and shared/ include only tapconv/shared/*.cuh"
     if bracket == '"' and re.fullmatch(r"tapconv/[\w/]+\.cuh", name):
         return None
     return "a kernel includes only tapconv/*.cuh"

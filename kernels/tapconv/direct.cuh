@@ -1,259 +1,377 @@
-// The `direct` solver: any tap convolution by a loop of binary32 fused multiply-adds, without a workspace.
+// The `direct` solver: any convolution by a loop of fused multiply-adds, without a workspace.
 //
-// Mapping. M = output channels of one group, N = grid positions of all images, flattened; the reduction runs over
-// channels, then taps. A block owns `channels` (M) x `threads * pixels` (N) outputs; a thread owns all of its block's
-// channels at `pixels` positions that lie `threads` apart, so that a warp reads 32 neighbouring inputs and writes 32
-// neighbouring outputs.
+// Mapping. M = output channels of one group, N = grid positions of one residue class of all images, flattened; the
+// reduction runs over channels, then taps. A block owns `channels` (M) x `threads * pixels` (N) outputs; a thread owns
+// all of its block's channels at `pixels` positions that lie `threads` apart, so that a warp reads 32 neighbouring
+// inputs and writes 32 neighbouring outputs.
 //
-// Data flow. Weights of a chunk of the reduction: global -> rounded -> shared, transposed to [pair][channel], so that a
-// thread reads four channels with one broadcast load. Inputs: global (L1) -> rounded -> registers -> FMA.
+// Data flow. Weights of a chunk of the reduction: global -> rounded -> shared, as [channel, tap][output channel], so
+// that a thread reads four output channels with one broadcast load; prepare() may have packed them so. Inputs: global
+// (L1) -> rounded -> registers -> FMA, `vector` neighbouring channels at once where they are neighbours in memory.
 //
-// Shared memory: pairs x channels floats, the only array. Registers: channels x pixels accumulators (at most 64), and a
-// pointer and three coordinates a pixel.
+// Shared memory: pairs x channels numbers, the only array. Registers: channels x pixels accumulators, and a pointer and
+// three coordinates a pixel.
 //
-// Offsets are 64-bit; coordinates within one image are 32-bit where the image allows it. Positions outside the input
-// read as +0 and are multiplied.
+// Offsets are 64-bit; coordinates and positions are of Config::Index. Positions outside the input that hold zeros are
+// read as +0 and multiplied.
 #pragma once
 
-#include "tapconv/shared.cuh"
+#include "tapconv/epilogue.cuh"
+#include "tapconv/geometry.cuh"
+#include "tapconv/numbers.cuh"
 
 namespace tapconv {
 
 // How a direct kernel cuts its problem up.
 struct DirectTile {
-  int threads;   // a block
-  int pixels;    // grid positions a thread
-  int channels;  // output channels a block
-  int pairs;     // (channel, tap) pairs of weights held in shared memory
-};
-
-template <bool narrow>
-struct IntegerOf {
-  using type = int;
-};
-template <>
-struct IntegerOf<false> {
-  using type = long long;
+  int threads;        // a block
+  int pixels;         // grid positions a thread
+  int channels;       // output channels a block
+  int pairs;          // (channel, tap) pairs of weights held in shared memory
+  int vector;         // input channels read at once
+  int vector_stored;  // output channels written at once
+  bool packed;        // the weights are as pack() left them
 };
 
 template <class Config>
 struct Direct {
+  using Number = typename Config::Number;
+  using Index = typename Config::Index;
+  using Unsigned = typename Config::Unsigned;
+  using Input = typename Config::Input;
+  using Weight = typename Config::Weight;
+  using Output = typename Config::Output;
+  using Geometry = tapconv::Geometry<Config>;
+  using Epilogue = tapconv::Epilogue<Config>;
+
   static constexpr shared::Shape shape = Config::shape;
   static constexpr DirectTile tile = Config::tile;
-  static constexpr shared::Rounding rounding = Config::rounding;
-
-  static constexpr long long taps = shape.taps();
-  static constexpr long long positions = shape.batch * shape.grid();
+  static constexpr bool zeros = shape.boundary == shared::Boundary::zeros;
   static constexpr long long channel_blocks = (shape.out_channels + tile.channels - 1) / tile.channels;
 
-  static constexpr long long position_blocks =
-      (positions + (long long)tile.threads * tile.pixels - 1) / ((long long)tile.threads * tile.pixels);
-  static constexpr long long blocks = position_blocks * shape.groups * channel_blocks;
-
-  // Wide enough for a coordinate of one axis, inside or outside the input.
-  static constexpr bool narrow_axis(const shared::Axis& axis) {
-    constexpr long long limit = 1ll << 30;
-    const long long reach = axis.first_offset + axis.offset_step * (axis.taps - 1);
-    return axis.input < limit && axis.in_step * (axis.grid - 1) < limit && axis.first_offset > -limit &&
-           reach < limit && reach > -limit;
-  }
-  static constexpr bool narrow =
-      narrow_axis(shape.axis[0]) && narrow_axis(shape.axis[1]) && narrow_axis(shape.axis[2]) && taps < (1ll << 30);
-  using Coordinate = typename IntegerOf<narrow>::type;
-
   static_assert(tile.threads % 32 == 0 && tile.threads <= 1024);
-  static_assert(tile.channels >= 1 && tile.pixels >= 1 && tile.channels * tile.pixels <= 64,
+  static_assert(tile.channels >= 1 && tile.pixels >= 1 &&
+                    tile.channels * tile.pixels * sizeof(Number) <= 64 * sizeof(float),
                 "accumulators would spill");
-  static_assert(tile.pairs * tile.channels * 4 <= 48 * 1024, "static shared memory");
+  static_assert(tile.pairs * tile.channels * sizeof(Number) <= 48 * 1024, "static shared memory");
+  static_assert(shape.in_channels % tile.vector == 0 && shape.out_channels % tile.vector_stored == 0 &&
+                    tile.channels % tile.vector_stored == 0,
+                "no vector crosses the end of a group");
 
-  using Sums = float[tile.channels][tile.pixels];
+  // Weights read from shared memory at once: 16 bytes, if the rows are made of them.
+  static constexpr int broadcast = tile.channels % int(16 / sizeof(Number)) == 0 ? int(16 / sizeof(Number)) : 1;
 
-  // Where a thread's grid position reads and writes, for one group.
+  using Sums = Number[tile.channels][tile.pixels];
+
+  // A grid position of one class, and the input coordinates of a tap with offset 0 there.
   struct Pixel {
-    Coordinate position[3];  // input coordinates of a tap with offset 0
-    const float* corner;     // the group's first channel there; not dereferenced where outside
+    Index image, q[3];
+    Index position[3];
+    const Input* corner;  // zeros: the group's first channel at `position`, not dereferenced where outside; else the
+                          // image's first element of the group
   };
 
-  struct Grid {
-    long long image;
-    Coordinate q[3];
+  // One row of taps seen from a pixel.
+  struct Row {
+    const Input* start;  // at the third coordinate of the pixel (zeros), else at 0
+    bool inside;
   };
 
-  static Grid locate(long long position) {
-    Grid grid;
-    grid.image = position / shape.grid();
-    const long long rest = position % shape.grid();
-    grid.q[2] = Coordinate(rest % shape.axis[2].grid);
-    const long long rows = rest / shape.axis[2].grid;
-    grid.q[1] = Coordinate(rows % shape.axis[1].grid);
-    grid.q[0] = Coordinate(rows / shape.axis[1].grid);
-    return grid;
-  }
+  // What a block computes, and where its tensors lie.
+  struct Block {
+    shared::TapClass axis[3];
+    Index input[3];
+    shared::Strides strides;       // of the input
+    shared::WeightStrides weight;  // of the weights, as PyTorch has them
+    Index positions;
+    long long group, first_channel;  // of the group
+    int channels;                    // that exist
+  };
 
-  static Pixel input_pixel(long long position, long long group, const float* input) {
-    const Grid grid = locate(position < positions ? position : 0);  // a position past the end reads, but never writes
+  static Pixel locate(const Block& block, Index position, const Input* input) {
     Pixel pixel;
-    pixel.position[0] = Coordinate(shape.axis[0].in_step) * grid.q[0];
-    pixel.position[1] = Coordinate(shape.axis[1].in_step) * grid.q[1];
-    pixel.position[2] = Coordinate(shape.axis[2].in_step) * grid.q[2];
-    pixel.corner = input + (grid.image * shape.groups + group) * shape.in_channels * shape.input() +
-                   offset_of(pixel.position[0], pixel.position[1], pixel.position[2]);
+    const Index g1 = Index(block.axis[1].grid), g2 = Index(block.axis[2].grid);
+    const Index plane = Index(block.axis[0].grid) * g1 * g2;
+    pixel.image = position / plane;
+    const Index rest = position % plane, rows = rest / g2;
+    pixel.q[2] = rest % g2;
+    pixel.q[1] = rows % g1;
+    pixel.q[0] = rows / g1;
+    pixel.corner = input + pixel.image * block.strides.outer + block.group * shape.in_channels * block.strides.inner;
+#pragma unroll
+    for (int i = 0; i < 3; ++i) {
+      pixel.position[i] = Index(block.axis[i].in_step) * pixel.q[i];
+      if constexpr (zeros) pixel.corner += pixel.position[i] * block.strides.axis[i];
+    }
     return pixel;
   }
 
-  static float* output_pixel(long long position, long long channel, float* output) {
-    const Grid grid = locate(position);
-    const long long d = shape.axis[0].origin + shape.axis[0].step * grid.q[0];
-    const long long h = shape.axis[1].origin + shape.axis[1].step * grid.q[1];
-    const long long w = shape.axis[2].origin + shape.axis[2].step * grid.q[2];
-    return output + (grid.image * shape.groups * shape.out_channels + channel) * shape.output() +
-           (d * shape.axis[1].output + h) * shape.axis[2].output + w;
+  template <int i>
+  static Index tap_offset(const Block& block, Index tap) {
+    return Index(block.axis[i].first_offset) + Index(block.axis[i].offset_step) * tap;
   }
 
-  static constexpr long long offset_of(long long d, long long h, long long w) {
-    return (d * shape.axis[1].input + h) * shape.axis[2].input + w;
+  // The input coordinate whose value a tap meets along an axis, unless that is a zero. Decided at compile time where no
+  // tap ever leaves the input.
+  struct Source {
+    Index at;
+    bool exists;
+  };
+
+  template <int i>
+  static Source source(const Block& block, Index position) {
+    if constexpr (shape.axis[i].inside) return {position, true};
+    if constexpr (zeros) return {position, Unsigned(position) < Unsigned(block.input[i])};
+    return {shared::source_position(position, block.input[i], shape.boundary), true};
   }
 
-  template <int axis>
-  static constexpr Coordinate tap_offset(Coordinate tap) {
-    return Coordinate(shape.axis[axis].first_offset) + Coordinate(shape.axis[axis].offset_step) * tap;
+  static Row row_of(const Block& block, const Pixel& pixel, long long channel_offset, Index t0, Index t1) {
+    const Index o0 = tap_offset<0>(block, t0), o1 = tap_offset<1>(block, t1);
+    const Source s0 = source<0>(block, pixel.position[0] + o0), s1 = source<1>(block, pixel.position[1] + o1);
+    const long long offset =
+        (zeros ? o0 : s0.at) * block.strides.axis[0] + (zeros ? o1 : s1.at) * block.strides.axis[1];
+    return {pixel.corner + (channel_offset + offset), s0.exists && s1.exists};
   }
 
-  // Whether a tap reads inside the input along an axis; decided at compile time where none ever leaves it.
-  template <int axis>
-  static bool inside(const Pixel& pixel, Coordinate offset) {
-    if constexpr (shape.axis[axis].inside) return true;
-    const Coordinate at = pixel.position[axis] + offset;
-    return at >= 0 && at < Coordinate(shape.axis[axis].input);
-  }
-
-  // Index in one channel's filter of a tap of this tap convolution.
-  static long long filter_index(Coordinate tap) {
-    const Coordinate t2 = tap % Coordinate(shape.axis[2].taps), rows = tap / Coordinate(shape.axis[2].taps);
-    const Coordinate t1 = rows % Coordinate(shape.axis[1].taps), t0 = rows / Coordinate(shape.axis[1].taps);
-    const long long d = shape.axis[0].first_tap + shape.axis[0].tap_step * t0;
-    const long long h = shape.axis[1].first_tap + shape.axis[1].tap_step * t1;
-    const long long w = shape.axis[2].first_tap + shape.axis[2].tap_step * t2;
-    return (d * shape.axis[1].kernel + h) * shape.axis[2].kernel + w;
-  }
-
-  static void run(const shared::Tensors& tensors) {
-    __shared__ __align__(16) float weights[tile.pairs * tile.channels];
-
-    // Blocks that read the same inputs are neighbours in the grid, so that they meet in the L2.
-    // One row of blocks, as nearly always, leaves 32-bit numbers to divide.
-    constexpr bool one_row = blocks <= 0x7fffffff;
-    const long long block = one_row ? blockIdx.x : (long long)blockIdx.y * gridDim.x + blockIdx.x;
-    if (!one_row && block >= blocks) return;
-    const long long first_channel = block % channel_blocks * tile.channels;
-    const long long group = block / channel_blocks % shape.groups;
-    const long long first_position = block / channel_blocks / shape.groups * (tile.threads * tile.pixels) + threadIdx.x;
-
-    Pixel pixels[tile.pixels];
-    Sums sums;
+  // Adds the products of tap t2 of a row, of `vector` channels. `weights` is the first channel's; the next channel's
+  // lie `channel_pairs` pairs further.
+  static void add_tap(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels],
+                      const Row (&rows)[tile.pixels], Index t2, const Number* weights, int channel_pairs) {
+    const Index offset = tap_offset<2>(block, t2);
+    Number x[tile.vector][tile.pixels];
 #pragma unroll
     for (int p = 0; p < tile.pixels; ++p) {
-      pixels[p] = input_pixel(first_position + p * tile.threads, group, tensors.input);
+      const Source at = source<2>(block, pixels[p].position[2] + offset);
+      const bool ok = rows[p].inside && at.exists;
+      const Input* element = rows[p].start + (zeros ? offset : at.at) * block.strides.axis[2];
+      Vector<Input, tile.vector> elements{};
+      if (ok) elements = load(element);
 #pragma unroll
-      for (int k = 0; k < tile.channels; ++k) sums[k][p] = 0.0f;
+      for (int v = 0; v < tile.vector; ++v)
+        x[v][p] = ok ? round_to<Config::rounding>(Number(to_number(elements.at[v]))) : Number(0);
     }
-
-    const long long channel = group * shape.out_channels + first_channel;
-    const int channels =
-        int(shape.out_channels - first_channel < tile.channels ? shape.out_channels - first_channel : tile.channels);
-    const float* filter = tensors.weight + channel * shape.in_channels * shape.kernel();
-    if constexpr (taps <= tile.pairs) {
-      constexpr int step = int(tile.pairs / taps);  // whole channels a chunk
-      for (long long c = 0; c < shape.in_channels; c += step) {
-        const int count = int(shape.in_channels - c < step ? shape.in_channels - c : step);
-        stage(weights, filter + c * shape.kernel(), 0, count * int(taps), channels);
-        for (int i = 0; i < count; ++i)
-          add_channel(sums, pixels, (c + i) * shape.input(), weights + i * int(taps) * tile.channels);
+#pragma unroll
+    for (int v = 0; v < tile.vector; ++v, weights += channel_pairs * tile.channels) {
+      Number w[tile.channels];
+#pragma unroll
+      for (int k = 0; k < tile.channels; k += broadcast) {
+        const auto some = *reinterpret_cast<const Vector<Number, broadcast>*>(weights + k);
+#pragma unroll
+        for (int i = 0; i < broadcast; ++i) w[k + i] = some.at[i];
       }
-    } else {
-      // A filter too large for shared memory: a part of one channel's taps at a time.
-      for (long long c = 0; c < shape.in_channels; ++c) {
-        for (Coordinate t = 0; t < taps; t += tile.pairs) {
-          const int count = int(taps - t < tile.pairs ? taps - t : tile.pairs);
-          stage(weights, filter + c * shape.kernel(), t, count, channels);
-          for (int i = 0; i < count; ++i) {
-            const Coordinate t2 = (t + i) % Coordinate(shape.axis[2].taps),
-                             rows = (t + i) / Coordinate(shape.axis[2].taps);
-            add_tap(sums, pixels, c * shape.input(), tap_offset<0>(rows / Coordinate(shape.axis[1].taps)),
-                    tap_offset<1>(rows % Coordinate(shape.axis[1].taps)), tap_offset<2>(t2),
-                    weights + i * tile.channels);
-          }
-        }
+#pragma unroll
+      for (int k = 0; k < tile.channels; ++k) {
+#pragma unroll
+        for (int p = 0; p < tile.pixels; ++p) sums[k][p] = multiply_add(x[v][p], w[k], sums[k][p]);
       }
     }
-    store(sums, first_position, channel, channels, tensors);
   }
 
-  // Fills weights[i][k] with (channel, tap) pair first + i, counted from the block's first filter at `source`, of the
-  // block's k-th output channel. Channels beyond `channels` are zero.
-  static void stage(float* weights, const float* source, Coordinate first, int count, int channels) {
+  static Vector<Input, tile.vector> load(const Input* element) {
+    using Bits = Vector<Input, tile.vector>;
+    if constexpr (sizeof(Bits) == 2) {
+      return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const unsigned short*>(element)));
+    } else if constexpr (sizeof(Bits) == 4) {
+      return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const unsigned*>(element)));
+    } else if constexpr (sizeof(Bits) == 8) {
+      return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const unsigned long long*>(element)));
+    } else {
+      static_assert(sizeof(Bits) == 16);
+      return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const ulonglong2*>(element)));
+    }
+  }
+
+  // All taps of channels [c, c + vector), whose weights are staged one after the other.
+  static void add_channels(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels], long long c,
+                           const Number* weights, int taps) {
+    for (Index t0 = 0; t0 < block.axis[0].taps; ++t0) {
+      for (Index t1 = 0; t1 < block.axis[1].taps; ++t1) {
+        Row rows[tile.pixels];
+#pragma unroll
+        for (int p = 0; p < tile.pixels; ++p) rows[p] = row_of(block, pixels[p], c * block.strides.inner, t0, t1);
+#pragma unroll(8 / tile.vector)
+        for (Index t2 = 0; t2 < block.axis[2].taps; ++t2, weights += tile.channels)
+          add_tap(sums, block, pixels, rows, t2, weights, taps);
+      }
+    }
+  }
+
+  // Index of a tap of the class in the whole filter, axis by axis.
+  template <int i>
+  static Index filter_tap(const Block& block, Index tap) {
+    return Index(block.axis[i].first_tap) + Index(block.axis[i].tap_step) * tap;
+  }
+
+  // Place of the block's first weight of channel c and tap `tap` of the class; its output channels lie `step` apart.
+  static long long weight_place(const Block& block, long long c, Index tap) {
+    const Index t2 = tap % Index(block.axis[2].taps), rows = tap / Index(block.axis[2].taps);
+    const Index t1 = rows % Index(block.axis[1].taps), t0 = rows / Index(block.axis[1].taps);
+    const Index f0 = filter_tap<0>(block, t0), f1 = filter_tap<1>(block, t1), f2 = filter_tap<2>(block, t2);
+    if constexpr (tile.packed) {
+      const long long filter = (f0 * shape.axis[1].kernel + f1) * shape.axis[2].kernel + f2;
+      return ((block.group * channel_blocks + block.first_channel / tile.channels) * shape.in_channels + c) *
+                 kernel_size * tile.channels +
+             filter * tile.channels;
+    } else {
+      return block.group * block.weight.group + block.first_channel * block.weight.out_channel +
+             c * block.weight.in_channel + f0 * block.weight.axis[0] + f1 * block.weight.axis[1] +
+             f2 * block.weight.axis[2];
+    }
+  }
+  static constexpr long long kernel_size = shape.axis[0].kernel * shape.axis[1].kernel * shape.axis[2].kernel;
+
+  // Fills weights[i][k] with pair i of the block's k-th output channel: taps [first, first + count) of channel c, and
+  // of the channels after it where count exceeds the class's taps. Output channels that do not exist are zero.
+  static void stage(Number* weights, const Block& block, const void* source, long long c, Index first, int count,
+                    Index taps) {
     __syncthreads();  // the previous chunk has been used
     for (int e = threadIdx.x; e < count * tile.channels; e += tile.threads) {
       const int k = e % tile.channels;
-      const Coordinate pair = first + e / tile.channels;
-      const long long index = k * shape.in_channels * shape.kernel() + pair / Coordinate(taps) * shape.kernel() +
-                              filter_index(pair % Coordinate(taps));
-      weights[e] = k < channels ? shared::round_operand(source[index], rounding) : 0.0f;
+      const Index pair = first + e / tile.channels;
+      const long long place = weight_place(block, c + pair / taps, pair % taps);
+      if constexpr (tile.packed) {
+        weights[e] = static_cast<const Number*>(source)[place + k];
+      } else {
+        weights[e] = k < block.channels
+                         ? operand(static_cast<const Weight*>(source)[place + k * block.weight.out_channel])
+                         : Number(0);
+      }
     }
     __syncthreads();
   }
 
-  static void add_channel(Sums& sums, const Pixel (&pixels)[tile.pixels], long long channel_offset,
-                          const float* weights) {
-    for (int t0 = 0; t0 < shape.axis[0].taps; ++t0) {
-      for (int t1 = 0; t1 < shape.axis[1].taps; ++t1) {
-#pragma unroll(8)
-        for (int t2 = 0; t2 < shape.axis[2].taps; ++t2, weights += tile.channels)
-          add_tap(sums, pixels, channel_offset, tap_offset<0>(t0), tap_offset<1>(t1), tap_offset<2>(t2), weights);
-      }
-    }
-  }
+  static Number operand(Weight weight) { return round_to<Config::rounding>(Number(to_number(weight))); }
 
-  static void add_tap(Sums& sums, const Pixel (&pixels)[tile.pixels], long long channel_offset, Coordinate o0,
-                      Coordinate o1, Coordinate o2, const float* weights) {
-    float x[tile.pixels];
+  static void run(const shared::Arguments& arguments) {
+    __shared__ __align__(16) Number weights[tile.pairs * tile.channels];
+    const Geometry geometry{arguments.sizes};
+    const shared::Tensors& tensors = arguments.tensors;
+
+    // Blocks that read the same inputs are neighbours in the grid, so that they meet in the L2, and so are the residue
+    // classes, whose outputs interleave.
+    const long long index = (long long)blockIdx.y * gridDim.x + blockIdx.x;
+    const long long channel_block = index % channel_blocks,
+                    class_of_all = index / channel_blocks % Geometry::all_classes;
+    Block block;
+    block.axis[2] = geometry.template tap_class<2>(class_of_all % Geometry::template classes<2>);
+    block.axis[1] =
+        geometry.template tap_class<1>(class_of_all / Geometry::template classes<2> % Geometry::template classes<1>);
+    block.axis[0] =
+        geometry.template tap_class<0>(class_of_all / Geometry::template classes<2> / Geometry::template classes<1>);
+    block.input[0] = Index(geometry.template axis<0>().input);
+    block.input[1] = Index(geometry.template axis<1>().input);
+    block.input[2] = Index(geometry.template axis<2>().input);
+    block.strides = geometry.input_strides();
+    block.weight = geometry.weight_strides();
+    block.positions = Index(geometry.batch() * block.axis[0].grid * block.axis[1].grid * block.axis[2].grid);
+    block.group = index / channel_blocks / Geometry::all_classes % shape.groups;
+    block.first_channel = channel_block * tile.channels;
+    const long long rest = shape.out_channels - block.first_channel;
+    block.channels = int(rest < tile.channels ? rest : tile.channels);
+    const long long first =
+        index / channel_blocks / Geometry::all_classes / shape.groups * (tile.threads * tile.pixels);
+    if (first >= block.positions) return;
+
+    const Input* const input = static_cast<const Input*>(tensors.input);
+    Pixel pixels[tile.pixels];
+    Sums sums;
 #pragma unroll
     for (int p = 0; p < tile.pixels; ++p) {
-      const bool ok = inside<0>(pixels[p], o0) && inside<1>(pixels[p], o1) && inside<2>(pixels[p], o2);
-      const float* element = pixels[p].corner + (channel_offset + offset_of(o0, o1, o2));
-      x[p] = ok ? shared::round_operand(__ldg(element), rounding) : 0.0f;
-    }
-    float w[tile.channels];
-    if constexpr (tile.channels % 4 == 0) {
+      // A position past the end reads, but never writes.
+      const long long position = first + threadIdx.x + p * tile.threads;
+      pixels[p] = locate(block, Index(position < block.positions ? position : 0), input);
 #pragma unroll
-      for (int k = 0; k < tile.channels; k += 4) {
-        const float4 four = *reinterpret_cast<const float4*>(weights + k);
-        w[k] = four.x, w[k + 1] = four.y, w[k + 2] = four.z, w[k + 3] = four.w;
+      for (int k = 0; k < tile.channels; ++k) sums[k][p] = 0;
+    }
+
+    const Index taps = Index(block.axis[0].taps * block.axis[1].taps * block.axis[2].taps);
+    if (taps * tile.vector <= tile.pairs) {
+      // Whole channels a chunk. With a tap or two a channel, several channels are unrolled to keep loads in flight.
+      const int step = int(tile.pairs / taps) / tile.vector * tile.vector;
+      for (long long c = 0; c < shape.in_channels; c += step) {
+        const int count = int(shape.in_channels - c < step ? shape.in_channels - c : step);
+        stage(weights, block, tensors.weight, c, 0, count * int(taps), taps);
+#pragma unroll(channel_unroll)
+        for (int i = 0; i < count; i += tile.vector)
+          add_channels(sums, block, pixels, c + i, weights + i * int(taps) * tile.channels, int(taps));
       }
     } else {
-#pragma unroll
-      for (int k = 0; k < tile.channels; ++k) w[k] = weights[k];
+      add_large_filter(sums, block, pixels, tensors.weight, weights, taps);
     }
+    store(sums, geometry, block, pixels, first, tensors);
+  }
+  static constexpr int channel_unroll = kernel_size <= 2 ? 8 / int(kernel_size) / tile.vector : 1;
+
+  // A filter too large for shared memory: a part of the taps of `vector` channels at a time.
+  static void add_large_filter(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels], const void* source,
+                               Number* weights, Index taps) {
+    const Index t1s = Index(block.axis[1].taps), t2s = Index(block.axis[2].taps);
+    constexpr int step = tile.pairs / tile.vector;
+    for (long long c = 0; c < shape.in_channels; c += tile.vector) {
+      for (Index t = 0; t < taps; t += step) {
+        const int count = int(taps - t < step ? taps - t : step);
+        for (int v = 0; v < tile.vector; ++v)
+          stage(weights + v * step * tile.channels, block, source, c + v, t, count, taps);
+        for (int i = 0; i < count; ++i) {
+          const Index rows_before = (t + i) / t2s;
+          Row rows[tile.pixels];
 #pragma unroll
-    for (int k = 0; k < tile.channels; ++k) {
-#pragma unroll
-      for (int p = 0; p < tile.pixels; ++p) sums[k][p] = __fmaf_rn(x[p], w[k], sums[k][p]);
+          for (int p = 0; p < tile.pixels; ++p)
+            rows[p] = row_of(block, pixels[p], c * block.strides.inner, rows_before / t1s, rows_before % t1s);
+          add_tap(sums, block, pixels, rows, (t + i) % t2s, weights + i * tile.channels, step);
+        }
+      }
     }
   }
 
-  static void store(const Sums& sums, long long first_position, long long channel, int channels,
-                    const shared::Tensors& tensors) {
+  static void store(const Sums& sums, const Geometry& geometry, const Block& block, const Pixel (&pixels)[tile.pixels],
+                    long long first, const shared::Tensors& tensors) {
+    const shared::Strides output = geometry.output_strides(), residual = geometry.residual_strides();
+    const long long channel = block.group * shape.out_channels + block.first_channel;
 #pragma unroll
     for (int p = 0; p < tile.pixels; ++p) {
-      const long long position = first_position + p * tile.threads;
-      if (position >= positions) return;
-      float* output = output_pixel(position, channel, tensors.output);
+      if (first + threadIdx.x + p * tile.threads >= block.positions) return;
+      long long to = pixels[p].image * output.outer + channel * output.inner;
+      long long from = pixels[p].image * residual.outer + channel * residual.inner;
 #pragma unroll
-      for (int k = 0; k < tile.channels; ++k) {
-        if (k < channels)
-          output[k * shape.output()] =
-              shape.bias ? __fadd_rn(sums[k][p], __ldg(tensors.bias + channel + k)) : sums[k][p];
+      for (int i = 0; i < 3; ++i) {
+        const long long at = block.axis[i].origin + block.axis[i].step * pixels[p].q[i];
+        to += at * output.axis[i];
+        from += at * residual.axis[i];
       }
+      Output* const target = static_cast<Output*>(tensors.output) + to;
+#pragma unroll
+      for (int k = 0; k < tile.channels; k += tile.vector_stored) {
+        if (k >= block.channels) break;
+        Vector<Output, tile.vector_stored> values;
+#pragma unroll
+        for (int v = 0; v < tile.vector_stored; ++v)
+          values.at[v] = Epilogue::finish(sums[k + v][p], channel + k + v, from + (k + v) * residual.inner, tensors);
+        *reinterpret_cast<Vector<Output, tile.vector_stored>*>(target + k * output.inner) = values;
+      }
+    }
+  }
+
+  // Packs the weights for `tile.packed`: rounded, as [group][channel block][channel][tap of the filter][output
+  // channel]. `output` is where to.
+  static void pack(const shared::Arguments& arguments) {
+    const Geometry geometry{arguments.sizes};
+    const shared::WeightStrides from = geometry.weight_strides();
+    constexpr long long count = shape.groups * channel_blocks * shape.in_channels * kernel_size * tile.channels;
+    const long long step = (long long)gridDim.x * blockDim.x;
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+      long long rest = i / tile.channels;
+      const long long tap = rest % kernel_size;
+      rest /= kernel_size;
+      const long long c = rest % shape.in_channels;
+      rest /= shape.in_channels;
+      const long long k = rest % channel_blocks * tile.channels + i % tile.channels, group = rest / channel_blocks;
+      const long long t2 = tap % shape.axis[2].kernel, t1 = tap / shape.axis[2].kernel % shape.axis[1].kernel,
+                      t0 = tap / shape.axis[2].kernel / shape.axis[1].kernel;
+      const long long place = group * from.group + k * from.out_channel + c * from.in_channel + t0 * from.axis[0] +
+                              t1 * from.axis[1] + t2 * from.axis[2];
+      static_cast<Number*>(arguments.tensors.output)[i] =
+          k < shape.out_channels ? operand(static_cast<const Weight*>(arguments.tensors.weight)[place]) : Number(0);
     }
   }
 };

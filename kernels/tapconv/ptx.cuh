@@ -6,6 +6,23 @@ namespace tapconv::ptx {
 // Address of a shared-memory object in the shared window.
 inline unsigned shared_address(const void* pointer) { return static_cast<unsigned>(__cvta_generic_to_shared(pointer)); }
 
+// Between binary32 and the 16-bit types, given as their bits; to nearest, ties to even.
+inline float cvt_f32_f16(unsigned short bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+inline unsigned short cvt_rn_f16_f32(float value) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+inline unsigned short cvt_rn_bf16_f32(float value) {
+  unsigned short bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+
 // Makes ordinary writes to shared memory visible to the tensor cores and the copy engine.
 inline void fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 

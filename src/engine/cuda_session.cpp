@@ -13,14 +13,16 @@ namespace {
 
 class CudaEngine final : public Executable {
  public:
-  CudaEngine(const Problem& problem, CudaTensors& tensors) : tensors_(tensors), plan_(problem, tensors.context()) {}
+  CudaEngine(const Problem& problem, CudaTensors& tensors)
+      : tensors_(tensors), plan_(problem, tensors.context()), workspace_(tensors.context(), plan_.workspace_bytes()) {}
 
   [[nodiscard]] std::string name() const override { return plan_.solver(); }
-  void run() override { plan_.run(tensors_.pointers(), tensors_.stream().handle()); }
+  void run() override { plan_.run(tensors_.pointers(), workspace_.as(), tensors_.stream().handle()); }
 
  private:
   CudaTensors& tensors_;
   CudaPlan plan_;
+  cuda::Buffer workspace_;
 };
 
 class CudaSession final : public Session {
@@ -96,7 +98,6 @@ class CudaSession final : public Session {
 }  // namespace
 
 std::unique_ptr<Session> open_cuda_session(const Problem& problem, int device) {
-  expect_solver(problem, cuda::Context::get(device).facts());
   return std::make_unique<CudaSession>(problem, device);
 }
 

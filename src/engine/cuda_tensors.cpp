@@ -1,8 +1,7 @@
 #include "engine/cuda_tensors.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <limits>
+#include <memory>
 
 #include "problem/text.hpp"
 #include "solver/solver.hpp"
@@ -12,26 +11,43 @@ namespace {
 
 constexpr int threads = 256;
 
-std::size_t bytes_of(const std::vector<std::int64_t>& shape) {
-  return static_cast<std::size_t>(element_count(shape)) * sizeof(float);
+/// A buffer for a tensor, or an empty one where the problem has none.
+cuda::Buffer buffer(const cuda::Context& context, bool exists, const std::vector<std::int64_t>& shape, DType dtype) {
+  return {context, exists ? static_cast<std::size_t>(element_count(shape)) * element_bytes(dtype) : 0};
 }
+
+shared::Places places(const std::vector<std::int64_t>& shape, Layout layout) {
+  const std::vector<std::int64_t> strides = strides_of(shape, layout);
+  shared::Places places{.sizes = {1, 1, 1, 1, 1}, .strides = {0, 0, 0, 0, 0}};
+  std::ranges::copy(shape, std::end(places.sizes) - shape.size());
+  std::ranges::copy(strides, std::end(places.strides) - strides.size());
+  return places;
+}
+
+shared::Type type(DType dtype) { return static_cast<shared::Type>(dtype); }
 
 }  // namespace
 
 CudaTensors::CudaTensors(const Problem& problem, const cuda::Context& context)
-    : problem_(problem),
-      context_(context),
-      stream_(context),
-      input_(context, bytes_of(input_shape(problem))),
-      weight_(context, bytes_of(weight_shape(problem))),
-      bias_(context, problem.bias ? bytes_of({problem.out_channels}) : 0),
-      output_(context, bytes_of(output_shape(problem))) {}
+    : problem_(problem), context_(context), stream_(context) {
+  const bool separable = problem.kind == Kind::depthwise_separable;
+  input_ = buffer(context, true, input_shape(problem), problem.dtype);
+  weight_ = buffer(context, true, weight_shape(problem), problem.dtype);
+  bias_ = buffer(context, problem.bias, {bias_count(problem)}, problem.dtype);
+  pointwise_weight_ = buffer(context, separable, pointwise_weight_shape(problem), problem.dtype);
+  pointwise_bias_ = buffer(context, separable && problem.bias, {pointwise_bias_count(problem)}, problem.dtype);
+  residual_ = buffer(context, problem.residual, output_shape(problem), problem.out_dtype);
+  output_ = buffer(context, true, output_shape(problem), problem.out_dtype);
+}
 
-shared::Tensors CudaTensors::pointers() const {
-  return {.input = input_.as<float>(),
-          .weight = weight_.as<float>(),
-          .bias = bias_.as<float>(),
-          .output = output_.as<float>()};
+DeviceTensors CudaTensors::pointers() const {
+  return {.input = input_.as(),
+          .weight = weight_.as(),
+          .bias = bias_.as(),
+          .pointwise_weight = pointwise_weight_.as(),
+          .pointwise_bias = pointwise_bias_.as(),
+          .residual = residual_.as(),
+          .output = output_.as()};
 }
 
 template <class Arguments>
@@ -50,22 +66,32 @@ void CudaTensors::launch_elementwise(const char* function, const char* arguments
 }
 
 void CudaTensors::fill(const Recipes& recipes) {
-  const auto fill_one = [&](const cuda::Buffer& buffer, const shared::Recipe& recipe) {
-    const auto count = static_cast<long long>(buffer.bytes() / sizeof(float));
-    if (count == 0) return;
-    launch_elementwise("fill", "FillArguments", count,
-                       shared::FillArguments{.target = buffer.as<float>(), .count = count, .recipe = recipe});
+  const auto fill_one = [&](const cuda::Buffer& buffer, const std::vector<std::int64_t>& shape, DType dtype,
+                            const shared::Recipe& recipe) {
+    if (buffer.bytes() == 0) return;
+    const shared::FillArguments arguments{
+        .target = buffer.as(), .type = type(dtype), .places = places(shape, problem_.layout), .recipe = recipe};
+    launch_elementwise("fill", "FillArguments", arguments.places.count(), arguments);
   };
-  fill_one(input_, recipes.input);
-  fill_one(weight_, recipes.weight);
-  fill_one(bias_, recipes.bias);
+  fill_one(input_, input_shape(problem_), problem_.dtype, recipes.input);
+  fill_one(weight_, weight_shape(problem_), problem_.dtype, recipes.weight);
+  fill_one(bias_, {bias_count(problem_)}, problem_.dtype, recipes.bias);
+  fill_one(pointwise_weight_, pointwise_weight_shape(problem_), problem_.dtype, recipes.pointwise_weight);
+  fill_one(pointwise_bias_, {pointwise_bias_count(problem_)}, problem_.dtype, recipes.pointwise_bias);
+  fill_one(residual_, output_shape(problem_), problem_.out_dtype, recipes.residual);
 }
 
 void CudaTensors::upload(const Operands& operands) {
   stream_.synchronize();
-  if (!operands.input.empty()) input_.upload(operands.input);
-  if (!operands.weight.empty()) weight_.upload(operands.weight);
-  if (!operands.bias.empty()) bias_.upload(operands.bias);
+  const auto upload_one = [](cuda::Buffer& buffer, std::span<const std::byte> source) {
+    if (!source.empty()) buffer.upload(source);
+  };
+  upload_one(input_, operands.input);
+  upload_one(weight_, operands.weight);
+  upload_one(bias_, operands.bias);
+  upload_one(pointwise_weight_, operands.pointwise_weight);
+  upload_one(pointwise_bias_, operands.pointwise_bias);
+  upload_one(residual_, operands.residual);
 }
 
 void CudaTensors::upload_output(std::span<const std::byte> output) {
@@ -83,58 +109,103 @@ cuda::Buffer CudaTensors::upload_indices(std::span<const std::int64_t> outputs) 
 
 Outputs CudaTensors::gather(std::span<const std::int64_t> outputs) {
   const cuda::Buffer indices = upload_indices(outputs);
-  std::vector<float> values(outputs.size());
-  const cuda::Buffer target(context_, values.size() * sizeof(float));
+  std::vector<double> values(outputs.size());
+  std::vector<unsigned char> unwritten(outputs.size());
+  const cuda::Buffer value_target(context_, values.size() * sizeof(double));
+  const cuda::Buffer unwritten_target(context_, unwritten.size());
   const auto count = static_cast<long long>(outputs.size());
   launch_elementwise("gather", "GatherArguments", count,
-                     shared::GatherArguments{.source = output_.as<float>(),
+                     shared::GatherArguments{.source = output_.as(),
+                                             .type = type(problem_.out_dtype),
+                                             .places = places(output_shape(problem_), problem_.layout),
                                              .indices = indices.as<long long>(),
                                              .count = count,
-                                             .target = target.as<float>()});
+                                             .values = value_target.as<double>(),
+                                             .unwritten = unwritten_target.as<bool>()});
   stream_.synchronize();
-  target.download(std::as_writable_bytes(std::span(values)));
-  Outputs found{.values = {values.begin(), values.end()}, .unwritten = {}};
-  for (const float value : values) found.unwritten.push_back(std::bit_cast<std::uint32_t>(value) == 0xffffffffu);
-  return found;
+  value_target.download(std::as_writable_bytes(std::span(values)));
+  unwritten_target.download(std::as_writable_bytes(std::span(unwritten)));
+  return {.values = std::move(values), .unwritten = {unwritten.begin(), unwritten.end()}};
 }
 
 std::vector<OracleOutput> CudaTensors::evaluate(std::span<const std::int64_t> outputs, OperandRounding rounding) {
-  // A convolution is one tap convolution, whose grid is the output.
-  const TapConvolution conv = lower(problem_).front();
-  const cuda::Kernel& kernel = *cuda::load(
-      context_, kernel_source("tapconv_oracle", "tapconv/oracle.cuh",
-                              fmt::format("  static constexpr shared::Shape shape = {};\n", shape_text(conv)),
-                              fmt::format("{}", threads), "OracleArguments",
-                              "tapconv::Oracle<tapconv::Config>::run(arguments);"));
   const cuda::Buffer indices = upload_indices(outputs);
-  std::vector<shared::OracleOutput> results(outputs.size());
-  const cuda::Buffer target(context_, results.size() * sizeof(shared::OracleOutput));
+  const cuda::Buffer target(context_, outputs.size() * sizeof(shared::OracleResult));
   const auto count = static_cast<long long>(outputs.size());
+  const Problem first = stages(problem_).front();
+  const Task task{.problem = first, .input_dtype = problem_.dtype};
+  const shared::Shape shape = shape_of(task);
+  const shared::Sizes sizes = sizes_of(first), last = sizes_of(stages(problem_).back());
+  const bool separable = problem_.kind == Kind::depthwise_separable;
+  const std::vector<std::int64_t> pointwise = strides_of(pointwise_weight_shape(problem_), problem_.layout);
+  const DeviceTensors tensors = pointers();
+  shared::OracleArguments arguments{.stage = {.transposed = shape.transposed,
+                                              .boundary = shape.boundary,
+                                              .in_channels = shape.in_channels,
+                                              .out_channels = shape.out_channels,
+                                              .axis = {shape.axis[0], shape.axis[1], shape.axis[2]},
+                                              .input = sizes.input_strides,
+                                              .weight = sizes.weight_strides},
+                                    .tensors = {.input = tensors.input,
+                                                .weight = tensors.weight,
+                                                .bias = tensors.bias,
+                                                .residual = tensors.residual,
+                                                .output = nullptr},
+                                    .type = type(problem_.dtype),
+                                    .out_type = type(problem_.out_dtype),
+                                    .bias = problem_.bias,
+                                    .residual = problem_.residual,
+                                    .channels = problem_.out_channels,
+                                    .extent = {last.output[0], last.output[1], last.output[2]},
+                                    .output = last.output_strides,
+                                    .pointwise_channels = separable ? first.out_channels : 0,
+                                    .pointwise_strides = {pointwise[0], pointwise[1]},
+                                    .pointwise_weight = tensors.pointwise_weight,
+                                    .pointwise_bias = tensors.pointwise_bias,
+                                    .rounding = static_cast<shared::Rounding>(rounding),
+                                    .outputs = indices.as<long long>(),
+                                    .count = count,
+                                    .results = target.as<shared::OracleResult>()};
+  for (int i = 0; i < 3; ++i) {
+    arguments.stage.axis[i].input = sizes.input[i];
+    arguments.stage.axis[i].output = sizes.output[i];
+  }
+  const cuda::Kernel& kernel = *cuda::load(
+      context_, kernel_source("tapconv_oracle", "tapconv/oracle.cuh", "", fmt::format("{}", threads), "OracleArguments",
+                              fmt::format("tapconv::Oracle<{}>::run(arguments);",
+                                          problem_.dtype == DType::float64 ? "double" : "float")));
   kernel.launch({.grid = {(count + threads - 1) / threads, 1, 1}, .block = {threads, 1, 1}, .dynamic_shared_bytes = 0},
-                stream_.handle(),
-                shared::OracleArguments{.tensors = pointers(),
-                                        .rounding = static_cast<shared::Rounding>(rounding),
-                                        .outputs = indices.as<long long>(),
-                                        .count = count,
-                                        .results = target.as<shared::OracleOutput>()});
+                stream_.handle(), arguments);
   stream_.synchronize();
+  std::vector<shared::OracleResult> results(outputs.size());
   target.download(std::as_writable_bytes(std::span(results)));
+
+  const auto act = [&](double value) { return activate(problem_.activation, value, problem_.negative_slope); };
   std::vector<OracleOutput> found;
-  for (const shared::OracleOutput& one : results)
-    found.push_back({.value = one.value,
-                     .sum = one.value,
+  found.reserve(results.size());
+  for (const shared::OracleResult& one : results) {
+    const double chain = act(one.chain);
+    found.push_back({.value = act(one.sum),
+                     .sum = one.sum,
                      .magnitude = one.magnitude,
                      .products = one.products,
-                     .sequential = one.sequential,
-                     .may_overflow = one.magnitude > std::numeric_limits<float>::max()});
+                     .sequential = round_to(problem_.dtype == DType::float64 ? chain : static_cast<float>(chain),
+                                            problem_.out_dtype),
+                     .may_overflow = one.may_overflow});
+  }
   return found;
 }
 
 Tensor CudaTensors::download() {
   stream_.synchronize();
-  Tensor output(DType::float32, output_shape(problem_));
-  output_.download({static_cast<std::byte*>(output.mutable_view().data), output_.bytes()});
-  return output;
+  const auto owner = std::make_shared<std::vector<std::byte>>(output_.bytes());
+  output_.download(*owner);
+  const std::vector<std::int64_t> shape = output_shape(problem_);
+  return {TensorView{.data = owner->data(),
+                     .dtype = problem_.out_dtype,
+                     .shape = shape,
+                     .strides = strides_of(shape, problem_.layout)},
+          owner};
 }
 
 void CudaTensors::transpose(const shared::TransposeArguments& arguments) {
@@ -146,11 +217,14 @@ void CudaTensors::transpose(const shared::TransposeArguments& arguments) {
   kernel.launch({.grid = {blocks, 1, 1}, .block = {32, 8, 1}, .dynamic_shared_bytes = 0}, stream_.handle(), arguments);
 }
 
-void CudaTensors::add_bias(float* output, std::int64_t outer, std::int64_t channels, std::int64_t inner) {
-  launch_elementwise(
-      "add_bias", "AddBiasArguments", outer * channels * inner,
-      shared::AddBiasArguments{
-          .output = output, .bias = bias_.as<float>(), .outer = outer, .channels = channels, .inner = inner});
+void CudaTensors::add_bias(void* output, std::int64_t outer, std::int64_t channels, std::int64_t inner) {
+  launch_elementwise("add_bias", "AddBiasArguments", outer * channels * inner,
+                     shared::AddBiasArguments{.output = output,
+                                              .bias = bias_.as(),
+                                              .type = type(problem_.out_dtype),
+                                              .outer = outer,
+                                              .channels = channels,
+                                              .inner = inner});
 }
 
 void CudaTensors::flush_l2() {

@@ -7,18 +7,19 @@
 
 #include "cuda/compiler.hpp"
 #include "engine/session.hpp"
+#include "plan/cuda_plan.hpp"
 
 namespace tapconv {
 
-/// The tensors of a problem that a CUDA solver takes in device memory, and the small kernels and the oracle that work
-/// on them. Everything is ordered on one stream; functions that return values to the host wait for it.
+/// The tensors of a problem in device memory, dense in its types and layout, and the small kernels and the oracle that
+/// work on them. Everything is ordered on one stream; functions that return values to the host wait for it.
 class CudaTensors {
  public:
   CudaTensors(const Problem& problem, const cuda::Context& context);
 
   [[nodiscard]] const cuda::Context& context() const { return context_; }
   [[nodiscard]] const cuda::Stream& stream() const { return stream_; }
-  [[nodiscard]] shared::Tensors pointers() const;
+  [[nodiscard]] DeviceTensors pointers() const;
 
   void fill(const Recipes& recipes);
   void upload(const Operands& operands);
@@ -30,7 +31,8 @@ class CudaTensors {
 
   /// target[o][c][r] = source[o][r][c].
   void transpose(const shared::TransposeArguments& arguments);
-  void add_bias(float* output, std::int64_t outer, std::int64_t channels, std::int64_t inner);
+  /// Adds the problem's bias to an output whose bias has the same type.
+  void add_bias(void* output, std::int64_t outer, std::int64_t channels, std::int64_t inner);
   /// Overwrites more memory than the L2 holds.
   void flush_l2();
 
@@ -45,7 +47,7 @@ class CudaTensors {
       elementwise_;  // by function, so that a timed launch looks up no source
   const cuda::Context& context_;
   cuda::Stream stream_;
-  cuda::Buffer input_, weight_, bias_, output_, scratch_;
+  cuda::Buffer input_, weight_, bias_, pointwise_weight_, pointwise_bias_, residual_, output_, scratch_;
 };
 
 }  // namespace tapconv

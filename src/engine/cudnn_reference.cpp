@@ -63,10 +63,11 @@ class CudnnExecutable final : public Executable {
     if (!channels_last()) return;
     const auto input = input_shape(problem_), weight = weight_shape(problem_), output = output_shape(problem_);
     CudnnScratch::ensure(scratch_->output, context, static_cast<std::size_t>(element_count(output)) * sizeof(float));
-    const auto change = [&](const float* source, cuda::Buffer& target, const std::vector<std::int64_t>& shape) {
+    const auto change = [&](const void* source, cuda::Buffer& target, const std::vector<std::int64_t>& shape) {
       tensors_.transpose({.source = source,
                           .target = CudnnScratch::ensure(
                               target, context, static_cast<std::size_t>(element_count(shape)) * sizeof(float)),
+                          .element_bytes = sizeof(float),
                           .outer = shape[0],
                           .rows = shape[1],
                           .columns = spatial(shape)});
@@ -78,11 +79,12 @@ class CudnnExecutable final : public Executable {
   }
 
   void run() override {
-    const shared::Tensors tensors = tensors_.pointers();
+    const DeviceTensors tensors = tensors_.pointers();
     const bool last = channels_last();
-    float* output = last ? scratch_->output.as<float>() : tensors.output;
-    plan_.run(last ? scratch_->input.as<float>() : tensors.input, last ? scratch_->weight.as<float>() : tensors.weight,
-              tensors.bias, output, scratch_->workspace.as(), tensors_.stream().handle());
+    float* output = last ? scratch_->output.as<float>() : static_cast<float*>(tensors.output);
+    plan_.run(last ? scratch_->input.as<float>() : static_cast<const float*>(tensors.input),
+              last ? scratch_->weight.as<float>() : static_cast<const float*>(tensors.weight),
+              static_cast<const float*>(tensors.bias), output, scratch_->workspace.as(), tensors_.stream().handle());
     if (!problem_.bias || plan_.adds_bias()) return;
     const std::int64_t inner = spatial(output_shape(problem_));
     if (last)
@@ -95,6 +97,7 @@ class CudnnExecutable final : public Executable {
     if (!channels_last()) return;
     tensors_.transpose({.source = scratch_->output.as<float>(),
                         .target = tensors_.pointers().output,
+                        .element_bytes = sizeof(float),
                         .outer = problem_.batch,
                         .rows = spatial(output_shape(problem_)),
                         .columns = problem_.out_channels});

@@ -18,16 +18,19 @@ void describe_cuda(PlanReport& report) {
   const cuda::Context& context = cuda::Context::get(report.device.index);
   const CudaPlan plan(report.problem, context);
   report.device_name = context.facts().name;
-  report.verdicts = plan.verdicts();
+  report.verdicts = plan.stages().back().choice.verdicts;
   report.solver = plan.solver();
   report.configuration = plan.configuration();
-  for (const CudaStep& step : plan.steps()) {
-    const cuda::KernelFacts& facts = step.kernel->facts();
-    report.kernels.push_back({.registers = facts.registers,
-                              .local_bytes = facts.local_bytes,
-                              .static_shared_bytes = facts.static_shared_bytes,
-                              .blocks = step.launch.grid[0] * step.launch.grid[1] * step.launch.grid[2],
-                              .threads = step.launch.block[0] * step.launch.block[1] * step.launch.block[2]});
+  for (const CudaStage& stage : plan.stages()) {
+    for (const CudaStep& step : stage.steps) {
+      const cuda::KernelFacts& facts = step.kernel->facts();
+      const cuda::LaunchShape launch = step.plan.launch(sizes_of(stage.task.problem));
+      report.kernels.push_back({.registers = facts.registers,
+                                .local_bytes = facts.local_bytes,
+                                .static_shared_bytes = facts.static_shared_bytes,
+                                .blocks = launch.grid[0] * launch.grid[1] * launch.grid[2],
+                                .threads = launch.block[0] * launch.block[1] * launch.block[2]});
+    }
   }
 }
 

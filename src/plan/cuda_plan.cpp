@@ -1,48 +1,63 @@
 #include "plan/cuda_plan.hpp"
 
-#include <algorithm>
-
 #include "problem/text.hpp"
 
 namespace tapconv {
+namespace {
 
-std::vector<Verdict> solver_verdicts(const Problem& problem, const cuda::DeviceFacts& device) {
-  std::vector<Verdict> verdicts;
-  for (const Solver* solver : solvers()) {
-    const Support support = solver->supports(problem, device);
-    verdicts.push_back({.solver = std::string(solver->name()), .supported = support.ok, .reason = support.reason});
-  }
-  return verdicts;
+CudaStep load_step(const cuda::Context& context, const Task& task, KernelPlan plan) {
+  const cuda::Kernel* kernel = cuda::load(context, plan.source);
+  const cuda::LaunchShape launch = plan.launch(sizes_of(task.problem));
+  if (const std::string broken = cuda::launch_problem(launch, kernel->facts(), context.facts()); !broken.empty())
+    throw Error(ErrorCode::launch, broken);
+  return {.kernel = kernel, .plan = std::move(plan)};
 }
 
-void expect_solver(const Problem& problem, const cuda::DeviceFacts& device) {
-  std::string reasons;
-  for (const Verdict& verdict : solver_verdicts(problem, device)) {
-    if (verdict.supported) return;
-    reasons += fmt::format("; {}: {}", verdict.solver, verdict.reason);
-  }
-  fail(ErrorCode::usage, "no solver for CUDA devices takes {}{}; valid: device = cpu", spell(problem), reasons);
+std::string joined(const std::vector<CudaStage>& stages, auto&& text) {
+  std::string all;
+  for (const CudaStage& stage : stages) all += (all.empty() ? "" : ", ") + std::string(text(stage));
+  return all;
 }
 
-CudaPlan::CudaPlan(const Problem& problem, const cuda::Context& context)
-    : verdicts_(solver_verdicts(problem, context.facts())) {
-  expect_solver(problem, context.facts());
-  const auto taken = std::ranges::find(verdicts_, true, &Verdict::supported);
-  const Solver* const chosen = solvers()[static_cast<std::size_t>(taken - verdicts_.begin())];
-  solver_ = chosen->name();
-  const std::vector<TapConvolution> convolutions = lower(problem);
-  for (const TapConvolution& conv : convolutions) {
-    const KernelPlan plan = chosen->plan(conv, problem, context.facts());
-    const cuda::Kernel& kernel = *cuda::load(context, plan.source);
-    if (const std::string broken = cuda::launch_problem(plan.launch, kernel.facts(), context.facts()); !broken.empty())
-      throw Error(ErrorCode::launch, broken);
-    configuration_ += (configuration_.empty() ? "" : "; ") + plan.configuration;
-    steps_.push_back({.kernel = &kernel, .launch = plan.launch});
+}  // namespace
+
+CudaPlan::CudaPlan(const Problem& problem, const cuda::Context& context) {
+  const DeviceModel model = device_model(context.facts());
+  for (const Task& task : tasks_of(problem)) {
+    CudaStage stage{.task = task, .choice = choose(task, model), .steps = {}};
+    const Choice& choice = stage.choice;
+    stage.steps.push_back(load_step(context, task, choice.solver->plan(task, choice.candidate.configuration, model)));
+    if (auto rest = unreached_plan(task, model); rest && !reaches_all(task.problem))
+      stage.steps.push_back(load_step(context, task, *std::move(rest)));
+    stages_.push_back(std::move(stage));
   }
 }
 
-void CudaPlan::run(const shared::Tensors& tensors, void* stream) const {
-  for (const CudaStep& step : steps_) step.kernel->launch(step.launch, stream, tensors);
+std::size_t CudaPlan::workspace_bytes() const {
+  if (stages_.size() < 2) return 0;
+  const Problem& first = stages_.front().task.problem;
+  return static_cast<std::size_t>(element_count(output_shape(first))) * element_bytes(first.out_dtype);
+}
+
+void CudaPlan::run(const DeviceTensors& tensors, void* workspace, void* stream) const {
+  for (const CudaStage& stage : stages_) {
+    const bool first = &stage == &stages_.front(), last = &stage == &stages_.back();
+    const shared::Arguments arguments{.tensors = {.input = first ? tensors.input : workspace,
+                                                  .weight = first ? tensors.weight : tensors.pointwise_weight,
+                                                  .bias = first ? tensors.bias : tensors.pointwise_bias,
+                                                  .residual = last ? tensors.residual : nullptr,
+                                                  .output = last ? tensors.output : workspace},
+                                      .sizes = sizes_of(stage.task.problem)};
+    for (const CudaStep& step : stage.steps) step.kernel->launch(step.plan.launch(arguments.sizes), stream, arguments);
+  }
+}
+
+std::string CudaPlan::solver() const {
+  return joined(stages_, [](const CudaStage& stage) { return stage.choice.solver->name(); });
+}
+
+std::string CudaPlan::configuration() const {
+  return joined(stages_, [](const CudaStage& stage) { return stage.choice.candidate.configuration; });
 }
 
 }  // namespace tapconv

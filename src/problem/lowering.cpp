@@ -6,47 +6,6 @@
 namespace tapconv {
 namespace {
 
-/// The one tap axis of a convolution: output q meets the inputs q*stride + t*dilation - padding_lo.
-TapAxis convolution_axis(const Problem& problem, int axis, std::int64_t output) {
-  return {.input = problem.input[axis],
-          .grid = output,
-          .in_step = problem.stride[axis],
-          .taps = problem.kernel[axis],
-          .first_offset = -problem.padding_lo[axis],
-          .offset_step = problem.dilation[axis],
-          .kernel = problem.kernel[axis],
-          .output = output};
-}
-
-/// Input i reaches output i*stride + t*dilation - padding_lo through tap t. So the taps of the outputs that are
-/// congruent to that of tap t are t, t + stride/g, ... with g the common divisor of stride and dilation, and the inputs
-/// that they meet lie dilation/g apart, descending.
-std::vector<TapAxis> transposed_axes(const Problem& problem, int axis, std::int64_t output) {
-  const std::int64_t stride = problem.stride[axis], dilation = problem.dilation[axis], kernel = problem.kernel[axis];
-  const std::int64_t divisor = std::gcd(stride, dilation);
-  const std::int64_t tap_step = stride / divisor;
-  std::vector<TapAxis> classes;
-  for (std::int64_t tap = 0; tap < std::min(tap_step, kernel); ++tap) {
-    const std::int64_t place = tap * dilation - problem.padding_lo[axis];  // the output of input 0
-    const std::int64_t origin = (place % stride + stride) % stride;
-    if (origin >= output) continue;
-    classes.push_back({.input = problem.input[axis],
-                       .grid = (output - origin - 1) / stride + 1,
-                       .in_step = 1,
-                       .taps = (kernel - tap - 1) / tap_step + 1,
-                       .first_offset = (origin - place) / stride,
-                       .offset_step = -(dilation / divisor),
-                       .first_tap = tap,
-                       .tap_step = tap_step,
-                       .origin = origin,
-                       .step = stride,
-                       .kernel = kernel,
-                       .output = output});
-  }
-  std::ranges::sort(classes, {}, &TapAxis::origin);
-  return classes;
-}
-
 TapStrides tensor_strides(const std::vector<std::int64_t>& shape, Layout layout, int rank) {
   const std::vector<std::int64_t> strides = strides_of(shape, layout);
   TapStrides result{.outer = strides[0], .inner = strides[1], .axis = {0, 0, 0}};
@@ -65,11 +24,6 @@ WeightStrides weight_strides(const Problem& problem) {
           .axis = strides.axis};
 }
 
-std::int64_t floor_modulo(std::int64_t value, std::int64_t modulus) {
-  const std::int64_t rest = value % modulus;
-  return rest < 0 ? rest + modulus : rest;
-}
-
 }  // namespace
 
 bool TapAxis::inside() const {
@@ -78,10 +32,41 @@ bool TapAxis::inside() const {
   return low >= 0 && in_step * (grid - 1) + high < input;
 }
 
+shared::Axis shared_axis(const Problem& problem, int axis) {
+  const std::int64_t stride = problem.stride[axis], dilation = problem.dilation[axis];
+  const bool transposed = problem.kind == Kind::transposed;
+  return {.input = problem.input[axis],
+          .output = output_extent(problem)[axis],
+          .kernel = problem.kernel[axis],
+          .stride = stride,
+          .dilation = dilation,
+          .padding = problem.padding_lo[axis],
+          .tap_step = transposed ? stride / std::gcd(stride, dilation) : 1,
+          .inside = false};
+}
+
 std::vector<TapAxis> lower_axis(const Problem& problem, int axis) {
-  const std::int64_t output = output_extent(problem)[axis];
-  if (problem.kind == Kind::transposed) return transposed_axes(problem, axis, output);
-  return {convolution_axis(problem, axis, output)};
+  const shared::Axis whole = shared_axis(problem, axis);
+  const bool transposed = problem.kind == Kind::transposed;
+  std::vector<TapAxis> classes;
+  for (std::int64_t i = 0; i < shared::tap_classes(whole, transposed); ++i) {
+    const shared::TapClass part = shared::tap_class(whole, transposed, i);
+    if (part.grid == 0) continue;
+    classes.push_back({.input = whole.input,
+                       .grid = part.grid,
+                       .in_step = part.in_step,
+                       .taps = part.taps,
+                       .first_offset = part.first_offset,
+                       .offset_step = part.offset_step,
+                       .first_tap = part.first_tap,
+                       .tap_step = part.tap_step,
+                       .origin = part.origin,
+                       .step = part.step,
+                       .kernel = whole.kernel,
+                       .output = whole.output});
+  }
+  std::ranges::sort(classes, {}, &TapAxis::origin);
+  return classes;
 }
 
 TapConvolution lower_channels(const Problem& problem) {
@@ -120,18 +105,8 @@ bool reaches_all(const Problem& problem) {
 }
 
 std::optional<std::int64_t> source_position(std::int64_t position, std::int64_t input, PaddingMode mode) {
-  if (position >= 0 && position < input) return position;
-  switch (mode) {
-    case PaddingMode::zeros:
-      return std::nullopt;
-    case PaddingMode::reflect:
-      return position < 0 ? -position : 2 * (input - 1) - position;
-    case PaddingMode::replicate:
-      return std::clamp<std::int64_t>(position, 0, input - 1);
-    case PaddingMode::circular:
-      return floor_modulo(position, input);
-  }
-  return std::nullopt;
+  const long long source = shared::source_position<long long>(position, input, static_cast<shared::Boundary>(mode));
+  return source < 0 ? std::nullopt : std::optional<std::int64_t>(source);
 }
 
 }  // namespace tapconv

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tapconv/problem.hpp"
+#include "tapconv/shared.cuh"
 
 namespace tapconv {
 
@@ -61,6 +62,9 @@ struct TapConvolution {
   [[nodiscard]] std::int64_t tap_count() const { return axis[0].taps * axis[1].taps * axis[2].taps; }
   [[nodiscard]] std::int64_t input_size() const { return axis[0].input * axis[1].input * axis[2].input; }
 };
+
+/// One axis of a plain problem in the form that its kernels share; `inside` is left false.
+[[nodiscard]] shared::Axis shared_axis(const Problem& problem, int axis);
 
 /// The tap axes whose output positions together are those that a tap reaches along one axis of a plain problem (kind
 /// convolution or transposed), each position once, in order of their origins. A convolution has one; a transposed one

@@ -4,14 +4,14 @@
 
 namespace tapconv {
 
-/// FFMA loops of kernels/tapconv/direct.cuh: takes contiguous float32 convolutions with zero
-/// padding and without an epilogue but the bias, under every contract, without a workspace.
+/// Loops of fused multiply-adds of kernels/tapconv/direct.cuh: takes everything, without a workspace.
 class DirectSolver final : public Solver {
  public:
   [[nodiscard]] std::string_view name() const override { return "direct"; }
-  [[nodiscard]] Support supports(const Problem& problem, const cuda::DeviceFacts& device) const override;
-  [[nodiscard]] KernelPlan plan(const TapConvolution& conv, const Problem& problem,
-                                const cuda::DeviceFacts& device) const override;
+  [[nodiscard]] Support supports(const Task&, const DeviceModel&) const override { return {}; }
+  [[nodiscard]] std::vector<Candidate> candidates(const Task& task, const DeviceModel& device) const override;
+  [[nodiscard]] KernelPlan plan(const Task& task, std::string_view configuration,
+                                const DeviceModel& device) const override;
 };
 
 }  // namespace tapconv

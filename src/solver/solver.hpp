@@ -1,26 +1,47 @@
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cuda/compiler.hpp"
-#include "cuda/driver.hpp"
-#include "problem/lowering.hpp"
+#include "solver/device_model.hpp"
+#include "solver/task.hpp"
 
 namespace tapconv {
 
-/// Whether a solver takes a problem, and why not if it does not.
+/// Whether a solver takes a task, and why not if it does not.
 struct Support {
   bool ok = true;
   std::string reason;  ///< a sentence; empty if ok
 };
 
-/// A solver's kernel for one tap convolution: what to compile and how to launch it.
+/// One legal way for a solver to compute a task, and what its cost model makes of it.
+struct Candidate {
+  std::string configuration;  ///< canonical: what plan() takes, and what the plan database keeps
+  double predicted_ms = 0;
+  double waves = 0;       ///< blocks over those that the device holds at a time
+  double edge_waste = 0;  ///< share of the computed products that no output needs: tiles that overhang
+};
+
+/// A kernel that computes a task: what to compile, and how to launch it at any of its sizes.
 struct KernelPlan {
-  cuda::KernelSource source;
-  cuda::LaunchShape launch;
-  std::string configuration;  ///< tiles and the like, for people
+  cuda::KernelSource source;  ///< takes shared::Arguments
+  std::function<cuda::LaunchShape(const shared::Sizes&)> launch;
+  int input_alignment = 1, output_alignment = 1;  ///< of the tensors' addresses, in bytes; at most 16
+  /// Of the weights, where the task has them packed: a kernel that reads `weight` and writes `output`.
+  struct Packing {
+    cuda::KernelSource source;
+    cuda::LaunchShape launch;
+    std::size_t bytes = 0;
+  };
+  std::optional<Packing> packing;
+  /// Boundaries of the reduction's chunks and the order in which their sums are added, in words: equal orders give
+  /// equal bits, whatever the batch.
+  std::string k_order;
 };
 
 /// One way to compute tap convolutions on a CUDA device. Stateless.
@@ -28,17 +49,20 @@ class Solver {
  public:
   virtual ~Solver() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  [[nodiscard]] virtual Support supports(const Problem& problem, const cuda::DeviceFacts& device) const = 0;
-  /// The best configuration by the solver's own model, without measuring. Only for what supports() accepts.
-  [[nodiscard]] virtual KernelPlan plan(const TapConvolution& conv, const Problem& problem,
-                                        const cuda::DeviceFacts& device) const = 0;
+  [[nodiscard]] virtual Support supports(const Task& task, const DeviceModel& device) const = 0;
+  /// Every legal configuration worth a measurement, best first by the solver's model. Not empty for what supports()
+  /// accepts. Depends on the problem's sizes, dynamic ones too.
+  [[nodiscard]] virtual std::vector<Candidate> candidates(const Task& task, const DeviceModel& device) const = 0;
+  /// The kernel of a configuration. Throws Error{usage} for one that is malformed or not legal for the task.
+  [[nodiscard]] virtual KernelPlan plan(const Task& task, std::string_view configuration,
+                                        const DeviceModel& device) const = 0;
 };
 
 /// Every solver, the most specialised first. A new solver is one line there.
 [[nodiscard]] std::span<const Solver* const> solvers();
 
-/// C++ text of the shared::Shape of `conv`, as a braced initialiser.
-[[nodiscard]] std::string shape_text(const TapConvolution& conv);
+/// The members of a kernel's Config that every solver's kernel has: types, shape, epilogue.
+[[nodiscard]] std::string common_configuration(const Task& task);
 
 /// A translation unit with one entry: `header` is included, and `configuration` (the members of a struct Config in
 /// namespace tapconv) is handed to `call`, the statement that is the kernel's body. The entry takes one parameter
@@ -46,5 +70,13 @@ class Solver {
 [[nodiscard]] cuda::KernelSource kernel_source(std::string_view entry, std::string_view header,
                                                std::string_view configuration, std::string_view launch_bounds,
                                                std::string_view arguments_type, std::string_view call);
+
+/// Blocks in a row, and in further rows where one cannot hold them; a kernel numbers them row by row and has to know
+/// which are beyond the last.
+[[nodiscard]] std::array<std::int64_t, 3> block_grid(std::int64_t blocks, const cuda::DeviceFacts& device);
+
+/// The kernel for outputs of a transposed task that no tap reaches, which no solver's kernel writes; nothing if there
+/// are none at any size.
+[[nodiscard]] std::optional<KernelPlan> unreached_plan(const Task& task, const DeviceModel& device);
 
 }  // namespace tapconv

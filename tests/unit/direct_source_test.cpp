@@ -4,8 +4,8 @@
 
 #include "cuda/compiler.hpp"
 #include "h200.hpp"
+#include "plan/planner.hpp"
 #include "random_problem.hpp"
-#include "solver/direct.hpp"
 #include "tapconv/error.hpp"
 
 namespace tapconv {
@@ -21,22 +21,26 @@ bool compiler_present() {
   }
 }
 
-/// Compiles the direct kernel of a problem and checks that it needs no local memory and can be launched.
+/// Compiles a kernel and checks that it needs no local memory and can be launched.
+void expect_clean_kernel(const KernelPlan& plan, const Task& task, const std::string& architecture) {
+  const std::string log = cuda::compile(plan.source, architecture).log;
+  std::smatch match;
+  ASSERT_TRUE(std::regex_search(log, match, std::regex("(\\d+) bytes stack frame, (\\d+) bytes spill stores"))) << log;
+  EXPECT_EQ("0", match[1].str()) << log;
+  EXPECT_EQ("0", match[2].str()) << log;
+  ASSERT_TRUE(std::regex_search(log, match, std::regex("Used (\\d+) registers"))) << log;
+  const cuda::KernelFacts facts{
+      .registers = std::stoi(match[1]), .local_bytes = 0, .static_shared_bytes = 0, .max_threads_per_block = 1024};
+  EXPECT_EQ("", cuda::launch_problem(plan.launch(sizes_of(task.problem)), facts, h200()));
+  EXPECT_EQ(log.find("warning"), std::string::npos) << log;
+}
+
 void expect_clean_kernel(const Problem& problem, const std::string& architecture) {
   SCOPED_TRACE(spell(problem) + " for sm_" + architecture);
-  for (const TapConvolution& conv : lower(problem)) {
-    const KernelPlan plan = DirectSolver().plan(conv, problem, h200());
-    const std::string log = cuda::compile(plan.source, architecture).log;
-    std::smatch match;
-    ASSERT_TRUE(std::regex_search(log, match, std::regex("(\\d+) bytes stack frame, (\\d+) bytes spill stores")))
-        << log;
-    EXPECT_EQ("0", match[1].str()) << log;
-    EXPECT_EQ("0", match[2].str()) << log;
-    ASSERT_TRUE(std::regex_search(log, match, std::regex("Used (\\d+) registers"))) << log;
-    const cuda::KernelFacts facts{
-        .registers = std::stoi(match[1]), .local_bytes = 0, .static_shared_bytes = 0, .max_threads_per_block = 1024};
-    EXPECT_EQ("", cuda::launch_problem(plan.launch, facts, h200()));
-    EXPECT_EQ(log.find("warning"), std::string::npos) << log;
+  const DeviceModel device = device_model(h200());
+  for (const Task& task : tasks_of(problem)) {
+    const Choice choice = choose(task, device);
+    expect_clean_kernel(choice.solver->plan(task, choice.candidate.configuration, device), task, architecture);
   }
 }
 
@@ -64,7 +68,10 @@ TEST(DirectSource, FiltersLargerThanSharedMemoryAndHugeTensorsCompile) {
 
 TEST(DirectSource, IsOneIncludeAndOneInstantiation) {
   const Problem problem = parse_problem("Conv2d(64, 128, (5,7), bias=False, math=tf32) @ 8x64x512x256");
-  const std::string text = DirectSolver().plan(lower(problem)[0], problem, h200()).source.text;
+  const Task task = tasks_of(problem).front();
+  const DeviceModel device = device_model(h200());
+  const Choice choice = choose(task, device);
+  const std::string text = choice.solver->plan(task, choice.candidate.configuration, device).source.text;
   EXPECT_TRUE(text.starts_with("#include \"tapconv/direct.cuh\"\n"));
   EXPECT_NE(text.find("Rounding::tf32_rna"), std::string::npos);
   EXPECT_NE(text.find("tapconv::Direct<tapconv::Config>::run(arguments);"), std::string::npos);

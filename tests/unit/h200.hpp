@@ -14,6 +14,11 @@ inline cuda::DeviceFacts h200() {
   facts.shared_per_block = 49152;
   facts.shared_per_block_opt_in = 232448;
   facts.registers_per_block = 65536;
+  facts.sm_clock_khz = 1980000;
+  facts.memory_clock_khz = 3201000;
+  facts.memory_bus_bits = 6016;
+  facts.l2_bytes = 62914560;
+  facts.shared_per_multiprocessor = 233472;
   facts.max_grid = {2147483647, 65535, 65535};
   return facts;
 }

@@ -1,0 +1,49 @@
+// Numbers in memory and in registers: conversions, and the arithmetic of one kind of accumulator.
+#pragma once
+
+#include "tapconv/ptx.cuh"
+#include "tapconv/shared.cuh"
+
+namespace tapconv {
+
+struct Half {
+  unsigned short bits;
+};
+struct Bfloat16 {
+  unsigned short bits;
+};
+
+inline float to_number(float value) { return value; }
+inline double to_number(double value) { return value; }
+inline float to_number(Half value) { return ptx::cvt_f32_f16(value.bits); }
+inline float to_number(Bfloat16 value) { return __uint_as_float((unsigned)value.bits << 16); }
+
+// To nearest, ties to even; NaN stays NaN.
+inline void from_number(float value, float& to) { to = value; }
+inline void from_number(float value, double& to) { to = value; }
+inline void from_number(double value, double& to) { to = value; }
+inline void from_number(float value, Half& to) { to.bits = ptx::cvt_rn_f16_f32(value); }
+inline void from_number(float value, Bfloat16& to) { to.bits = ptx::cvt_rn_bf16_f32(value); }
+
+inline float multiply_add(float x, float w, float sum) { return __fmaf_rn(x, w, sum); }
+inline double multiply_add(double x, double w, double sum) { return __fma_rn(x, w, sum); }
+inline float add(float a, float b) { return __fadd_rn(a, b); }
+inline double add(double a, double b) { return __dadd_rn(a, b); }
+
+template <shared::Rounding rounding>
+inline float round_to(float value) {
+  return shared::round_operand(value, rounding);
+}
+template <shared::Rounding rounding>
+inline double round_to(double value) {
+  static_assert(rounding == shared::Rounding::exact, "no contract rounds float64");
+  return value;
+}
+
+// `count` neighbouring elements, moved by one access.
+template <class T, int count>
+struct __align__(sizeof(T) * count) Vector {
+  T at[count];
+};
+
+}  // namespace tapconv
