@@ -9,8 +9,11 @@
 // that a thread reads four output channels with one broadcast load; prepare() may have packed them so. Inputs: global
 // (L1) -> rounded -> registers -> FMA, `vector` neighbouring channels at once where they are neighbours in memory.
 //
+// A small filter over zero padding is unrolled: every tap is then a constant distance from a pointer, and one bit of a
+// mask says whether it lies inside the input. Larger ones go row by row, other boundaries find every source.
+//
 // Shared memory: pairs x channels numbers, the only array. Registers: channels x pixels accumulators, and a pointer and
-// three coordinates a pixel.
+// a mask or three coordinates a pixel.
 //
 // Offsets are 64-bit; coordinates and positions are of Config::Index. Positions outside the input that hold zeros are
 // read as +0 and multiplied.
@@ -47,6 +50,15 @@ struct Direct {
   static constexpr shared::Shape shape = Config::shape;
   static constexpr DirectTile tile = Config::tile;
   static constexpr bool zeros = shape.boundary == shared::Boundary::zeros;
+  static constexpr bool all_inside = shape.axis[0].inside && shape.axis[1].inside && shape.axis[2].inside;
+
+  // Whether all taps of a plane are unrolled: not more code than the instruction caches like, and a mask of 32 bits.
+  template <int i>
+  static constexpr long long taps = Geometry::template uniform_taps<i>;
+  static constexpr bool unrolled =
+      zeros && taps<1> * taps<2> > 0 && taps<1>* taps<2> <= 25 && taps<0> > 0 && taps<0>* taps<1>* taps<2> <= 32;
+  static constexpr int plane_taps = unrolled ? int(taps<1> * taps<2>) : 1;
+
   static constexpr long long channel_blocks = (shape.out_channels + tile.channels - 1) / tile.channels;
 
   static_assert(tile.threads % 32 == 0 && tile.threads <= 1024);
@@ -54,6 +66,7 @@ struct Direct {
                     tile.channels * tile.pixels * sizeof(Number) <= 64 * sizeof(float),
                 "accumulators would spill");
   static_assert(tile.pairs * tile.channels * sizeof(Number) <= 48 * 1024, "static shared memory");
+  static_assert(tile.threads <= tile.pairs, "the sums of one pixel each fit where the weights were");
   static_assert(shape.in_channels % tile.vector == 0 && shape.out_channels % tile.vector_stored == 0 &&
                     tile.channels % tile.vector_stored == 0,
                 "no vector crosses the end of a group");
@@ -63,17 +76,18 @@ struct Direct {
 
   using Sums = Number[tile.channels][tile.pixels];
 
-  // A grid position of one class, and the input coordinates of a tap with offset 0 there.
+  // A grid position of one class, and what its first tap meets.
   struct Pixel {
     Index image, q[3];
-    Index position[3];
-    const Input* corner;  // zeros: the group's first channel at `position`, not dereferenced where outside; else the
-                          // image's first element of the group
+    Index position[3];     // input coordinates of the first tap
+    const Input* corner;   // zeros: the group's first channel there, not dereferenced where outside; else the image's
+                           // first element of the group
+    unsigned taps_inside;  // unrolled: bit (t0 * taps1 + t1) * taps2 + t2
   };
 
   // One row of taps seen from a pixel.
   struct Row {
-    const Input* start;  // at the third coordinate of the pixel (zeros), else at 0
+    const Input* start;  // zeros: at the row's first tap; else at the third coordinate 0
     bool inside;
   };
 
@@ -100,15 +114,37 @@ struct Direct {
     pixel.corner = input + pixel.image * block.strides.outer + block.group * shape.in_channels * block.strides.inner;
 #pragma unroll
     for (int i = 0; i < 3; ++i) {
-      pixel.position[i] = Index(block.axis[i].in_step) * pixel.q[i];
+      pixel.position[i] = Index(block.axis[i].in_step) * pixel.q[i] + Index(block.axis[i].first_offset);
       if constexpr (zeros) pixel.corner += pixel.position[i] * block.strides.axis[i];
     }
+    if constexpr (unrolled) pixel.taps_inside = taps_inside(block, pixel);
     return pixel;
   }
 
+  static unsigned taps_inside(const Block& block, const Pixel& pixel) {
+    const unsigned rows = axis_inside<1>(block, pixel), row = axis_inside<2>(block, pixel);
+    unsigned plane = 0, all = 0;
+#pragma unroll
+    for (int t1 = 0; t1 < taps<1>; ++t1) plane |= rows >> t1 & 1u ? row << t1 * taps<2> : 0u;
+    const unsigned planes = axis_inside<0>(block, pixel);
+#pragma unroll
+    for (int t0 = 0; t0 < taps<0>; ++t0) all |= planes >> t0 & 1u ? plane << t0 * plane_taps : 0u;
+    return all;
+  }
+
+  template <int i>
+  static unsigned axis_inside(const Block& block, const Pixel& pixel) {
+    unsigned inside = 0;
+#pragma unroll
+    for (int t = 0; t < taps<i>; ++t)
+      inside |= source<i>(block, pixel.position[i] + tap_offset<i>(block, t)).exists ? 1u << t : 0u;
+    return inside;
+  }
+
+  // From an axis's first tap to another.
   template <int i>
   static Index tap_offset(const Block& block, Index tap) {
-    return Index(block.axis[i].first_offset) + Index(block.axis[i].offset_step) * tap;
+    return Index(block.axis[i].offset_step) * tap;
   }
 
   // The input coordinate whose value a tap meets along an axis, unless that is a zero. Decided at compile time where no
@@ -133,22 +169,17 @@ struct Direct {
     return {pixel.corner + (channel_offset + offset), s0.exists && s1.exists};
   }
 
-  // Adds the products of tap t2 of a row, of `vector` channels. `weights` is the first channel's; the next channel's
-  // lie `channel_pairs` pairs further.
-  static void add_tap(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels],
-                      const Row (&rows)[tile.pixels], Index t2, const Number* weights, int channel_pairs) {
-    const Index offset = tap_offset<2>(block, t2);
+  // Adds the products of one tap, of `vector` channels: `elements` are the pixels' inputs, which count as zero where
+  // not `inside`. `weights` is the first channel's; the next channel's lie `channel_pairs` pairs further.
+  static void add_tap(Sums& sums, const Input* const (&elements)[tile.pixels], const bool (&inside)[tile.pixels],
+                      const Number* weights, int channel_pairs) {
     Number x[tile.vector][tile.pixels];
 #pragma unroll
     for (int p = 0; p < tile.pixels; ++p) {
-      const Source at = source<2>(block, pixels[p].position[2] + offset);
-      const bool ok = rows[p].inside && at.exists;
-      const Input* element = rows[p].start + (zeros ? offset : at.at) * block.strides.axis[2];
-      Vector<Input, tile.vector> elements{};
-      if (ok) elements = load(element);
+      Vector<Input, tile.vector> values{};
+      if (inside[p]) values = load<tile.vector>(elements[p]);
 #pragma unroll
-      for (int v = 0; v < tile.vector; ++v)
-        x[v][p] = ok ? round_to<Config::rounding>(Number(to_number(elements.at[v]))) : Number(0);
+      for (int v = 0; v < tile.vector; ++v) x[v][p] = round_to<Config::rounding>(Number(to_number(values.at[v])));
     }
 #pragma unroll
     for (int v = 0; v < tile.vector; ++v, weights += channel_pairs * tile.channels) {
@@ -167,8 +198,25 @@ struct Direct {
     }
   }
 
-  static Vector<Input, tile.vector> load(const Input* element) {
-    using Bits = Vector<Input, tile.vector>;
+  // Tap t2 of a row.
+  static void add_row_tap(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels],
+                          const Row (&rows)[tile.pixels], Index t2, const Number* weights, int channel_pairs) {
+    const Index offset = tap_offset<2>(block, t2);
+    const Input* elements[tile.pixels];
+    bool inside[tile.pixels];
+#pragma unroll
+    for (int p = 0; p < tile.pixels; ++p) {
+      const Source at = source<2>(block, pixels[p].position[2] + offset);
+      inside[p] = rows[p].inside && at.exists;
+      elements[p] = rows[p].start + (zeros ? offset : at.at) * block.strides.axis[2];
+    }
+    add_tap(sums, elements, inside, weights, channel_pairs);
+  }
+
+  // `count` neighbouring elements, through the read-only cache.
+  template <int count, class T>
+  static Vector<T, count> load(const T* element) {
+    using Bits = Vector<T, count>;
     if constexpr (sizeof(Bits) == 2) {
       return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const unsigned short*>(element)));
     } else if constexpr (sizeof(Bits) == 4) {
@@ -181,9 +229,17 @@ struct Direct {
     }
   }
 
-  // All taps of channels [c, c + vector), whose weights are staged one after the other.
+  // All taps of channels [c, c + vector), whose weights are staged one after the other, `class_taps` pairs each.
   static void add_channels(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels], long long c,
-                           const Number* weights, int taps) {
+                           const Number* weights, int class_taps) {
+    if constexpr (unrolled)
+      add_unrolled(sums, block, pixels, c, weights);
+    else
+      add_rows(sums, block, pixels, c, weights, class_taps);
+  }
+
+  static void add_rows(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels], long long c,
+                       const Number* weights, int class_taps) {
     for (Index t0 = 0; t0 < block.axis[0].taps; ++t0) {
       for (Index t1 = 0; t1 < block.axis[1].taps; ++t1) {
         Row rows[tile.pixels];
@@ -191,7 +247,34 @@ struct Direct {
         for (int p = 0; p < tile.pixels; ++p) rows[p] = row_of(block, pixels[p], c * block.strides.inner, t0, t1);
 #pragma unroll(8 / tile.vector)
         for (Index t2 = 0; t2 < block.axis[2].taps; ++t2, weights += tile.channels)
-          add_tap(sums, block, pixels, rows, t2, weights, taps);
+          add_row_tap(sums, block, pixels, rows, t2, weights, class_taps);
+      }
+    }
+  }
+
+  static void add_unrolled(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels], long long c,
+                           const Number* weights) {
+#pragma unroll 1
+    for (int t0 = 0; t0 < taps<0>; ++t0, weights += plane_taps * tile.channels) {
+      const Input* start[tile.pixels];
+      unsigned mask[tile.pixels];
+#pragma unroll
+      for (int p = 0; p < tile.pixels; ++p) {
+        start[p] = pixels[p].corner + (c * block.strides.inner + tap_offset<0>(block, t0) * block.strides.axis[0]);
+        mask[p] = pixels[p].taps_inside >> t0 * plane_taps;
+      }
+#pragma unroll
+      for (int t = 0; t < plane_taps; ++t) {
+        const long long offset = tap_offset<1>(block, t / int(taps<2>)) * block.strides.axis[1] +
+                                 tap_offset<2>(block, t % int(taps<2>)) * block.strides.axis[2];
+        const Input* elements[tile.pixels];
+        bool inside[tile.pixels];
+#pragma unroll
+        for (int p = 0; p < tile.pixels; ++p) {
+          elements[p] = start[p] + offset;
+          inside[p] = all_inside || (mask[p] >> t & 1u);
+        }
+        add_tap(sums, elements, inside, weights + t * tile.channels, int(taps<0>) * plane_taps);
       }
     }
   }
@@ -224,20 +307,31 @@ struct Direct {
   // of the channels after it where count exceeds the class's taps. Output channels that do not exist are zero.
   static void stage(Number* weights, const Block& block, const void* source, long long c, Index first, int count,
                     Index taps) {
-    __syncthreads();  // the previous chunk has been used
-    for (int e = threadIdx.x; e < count * tile.channels; e += tile.threads) {
-      const int k = e % tile.channels;
-      const Index pair = first + e / tile.channels;
-      const long long place = weight_place(block, c + pair / taps, pair % taps);
-      if constexpr (tile.packed) {
-        weights[e] = static_cast<const Number*>(source)[place + k];
-      } else {
-        weights[e] = k < block.channels
-                         ? operand(static_cast<const Weight*>(source)[place + k * block.weight.out_channel])
-                         : Number(0);
+    __syncthreads();          // the previous chunk has been used
+    constexpr int batch = 8;  // loads in flight
+    const int elements = count * tile.channels;
+    for (int start = threadIdx.x; start < elements; start += batch * tile.threads) {
+      Number values[batch];
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        const int e = start + i * tile.threads;
+        if (e < elements) values[i] = weight_at(block, source, c, first + e / tile.channels, taps, e % tile.channels);
+      }
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        const int e = start + i * tile.threads;
+        if (e < elements) weights[e] = values[i];
       }
     }
     __syncthreads();
+  }
+
+  // The operand of pair `pair` counted from channel c, and of the block's k-th output channel; zero beyond the last.
+  static Number weight_at(const Block& block, const void* source, long long c, Index pair, Index taps, int k) {
+    const long long place = weight_place(block, c + pair / taps, pair % taps);
+    if constexpr (tile.packed) return __ldg(static_cast<const Number*>(source) + place + k);
+    if (k >= block.channels) return Number(0);
+    return operand(load<1>(static_cast<const Weight*>(source) + place + k * block.weight.out_channel).at[0]);
   }
 
   static Number operand(Weight weight) { return round_to<Config::rounding>(Number(to_number(weight))); }
@@ -298,7 +392,7 @@ struct Direct {
     } else {
       add_large_filter(sums, block, pixels, tensors.weight, weights, taps);
     }
-    store(sums, geometry, block, pixels, first, tensors);
+    store(sums, geometry, block, pixels, first, weights + threadIdx.x, tensors);
   }
   static constexpr int channel_unroll = kernel_size <= 2 ? 8 / int(kernel_size) / tile.vector : 1;
 
@@ -318,16 +412,22 @@ struct Direct {
 #pragma unroll
           for (int p = 0; p < tile.pixels; ++p)
             rows[p] = row_of(block, pixels[p], c * block.strides.inner, rows_before / t1s, rows_before % t1s);
-          add_tap(sums, block, pixels, rows, (t + i) % t2s, weights + i * tile.channels, step);
+          add_row_tap(sums, block, pixels, rows, (t + i) % t2s, weights + i * tile.channels, step);
         }
       }
     }
   }
 
+  // An activation of many instructions is not unrolled over the channels: the sums then pass through shared memory,
+  // each thread's through a column of its own.
+  static constexpr bool rolled = Config::activation != Activation::none && Config::activation != Activation::relu &&
+                                 Config::activation != Activation::leaky_relu;
+
   static void store(const Sums& sums, const Geometry& geometry, const Block& block, const Pixel (&pixels)[tile.pixels],
-                    long long first, const shared::Tensors& tensors) {
+                    long long first, Number* column, const shared::Tensors& tensors) {
     const shared::Strides output = geometry.output_strides(), residual = geometry.residual_strides();
     const long long channel = block.group * shape.out_channels + block.first_channel;
+    if constexpr (rolled) __syncthreads();  // the last weights have been used
 #pragma unroll
     for (int p = 0; p < tile.pixels; ++p) {
       if (first + threadIdx.x + p * tile.threads >= block.positions) return;
@@ -339,15 +439,25 @@ struct Direct {
         to += at * output.axis[i];
         from += at * residual.axis[i];
       }
-      Output* const target = static_cast<Output*>(tensors.output) + to;
-#pragma unroll
-      for (int k = 0; k < tile.channels; k += tile.vector_stored) {
-        if (k >= block.channels) break;
+      const auto store_vector = [&](int k, auto sum_of) {
         Vector<Output, tile.vector_stored> values;
 #pragma unroll
         for (int v = 0; v < tile.vector_stored; ++v)
-          values.at[v] = Epilogue::finish(sums[k + v][p], channel + k + v, from + (k + v) * residual.inner, tensors);
-        *reinterpret_cast<Vector<Output, tile.vector_stored>*>(target + k * output.inner) = values;
+          values.at[v] = Epilogue::finish(sum_of(k + v), channel + k + v, from + (k + v) * residual.inner, tensors);
+        Output* const target = static_cast<Output*>(tensors.output) + to + k * output.inner;
+        *reinterpret_cast<Vector<Output, tile.vector_stored>*>(target) = values;
+      };
+      if constexpr (rolled) {
+#pragma unroll
+        for (int k = 0; k < tile.channels; ++k) column[k * tile.threads] = sums[k][p];
+#pragma unroll 1
+        for (int k = 0; k < block.channels; k += tile.vector_stored)
+          store_vector(k, [&](int at) { return column[at * tile.threads]; });
+      } else {
+#pragma unroll
+        for (int k = 0; k < tile.channels; k += tile.vector_stored) {
+          if (k < block.channels) store_vector(k, [&](int at) { return sums[at][p]; });
+        }
       }
     }
   }

@@ -30,9 +30,13 @@ inline double multiply_add(double x, double w, double sum) { return __fma_rn(x, 
 inline float add(float a, float b) { return __fadd_rn(a, b); }
 inline double add(double a, double b) { return __dadd_rn(a, b); }
 
+// shared::round_operand(), by one instruction where there is one.
 template <shared::Rounding rounding>
 inline float round_to(float value) {
-  return shared::round_operand(value, rounding);
+  if constexpr (rounding == shared::Rounding::tf32_rna)
+    return ptx::cvt_rna_tf32_f32(value);
+  else
+    return shared::round_operand(value, rounding);
 }
 template <shared::Rounding rounding>
 inline double round_to(double value) {

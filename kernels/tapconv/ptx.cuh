@@ -23,6 +23,13 @@ inline unsigned short cvt_rn_bf16_f32(float value) {
   return bits;
 }
 
+// To TF32, its low 13 bits zero: to nearest, ties away. NaN stays NaN.
+inline float cvt_rna_tf32_f32(float value) {
+  unsigned bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+  return __uint_as_float(bits);
+}
+
 // Makes ordinary writes to shared memory visible to the tensor cores and the copy engine.
 inline void fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 

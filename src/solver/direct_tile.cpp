@@ -40,9 +40,11 @@ Grids grids(const shared::Shape& shape, const shared::Sizes& sizes) {
 }  // namespace
 
 int resident_blocks(const Task& task, const DirectTile& tile) {
-  const bool many_registers = task.wide || task.strided || number_type(task) == DType::float64 ||
-                              task.problem.padding_mode != PaddingMode::zeros ||
-                              task.problem.kind == Kind::transposed || direct_vector(task) > 1;
+  const Problem& problem = task.problem;
+  const bool dynamic = std::ranges::any_of(problem.dynamic_input, [](bool one) { return one; });
+  const bool many_registers = task.wide || task.strided || dynamic || number_type(task) == DType::float64 ||
+                              problem.padding_mode != PaddingMode::zeros || problem.kind == Kind::transposed ||
+                              direct_vector(task) > 1;
   return (many_registers ? 2 : 3) * 128 / tile.threads;
 }
 
