@@ -76,10 +76,14 @@ struct Direct {
 
   using Sums = Number[tile.channels][tile.pixels];
 
-  // A grid position of one class, and what its first tap meets.
-  struct Pixel {
+  // A grid position of one class.
+  struct Place {
     Index image, q[3];
-    Index position[3];     // input coordinates of the first tap
+  };
+
+  // What the first tap of a grid position meets.
+  struct Pixel {
+    Index position[3];     // input coordinates
     const Input* corner;   // zeros: the group's first channel there, not dereferenced where outside; else the image's
                            // first element of the group
     unsigned taps_inside;  // unrolled: bit (t0 * taps1 + t1) * taps2 + t2
@@ -102,19 +106,19 @@ struct Direct {
     int channels;                    // that exist
   };
 
-  static Pixel locate(const Block& block, Index position, const Input* input) {
-    Pixel pixel;
+  static Place locate(const Block& block, Index position) {
     const Index g1 = Index(block.axis[1].grid), g2 = Index(block.axis[2].grid);
     const Index plane = Index(block.axis[0].grid) * g1 * g2;
-    pixel.image = position / plane;
     const Index rest = position % plane, rows = rest / g2;
-    pixel.q[2] = rest % g2;
-    pixel.q[1] = rows % g1;
-    pixel.q[0] = rows / g1;
-    pixel.corner = input + pixel.image * block.strides.outer + block.group * shape.in_channels * block.strides.inner;
+    return {.image = position / plane, .q = {rows / g1, rows % g1, rest % g2}};
+  }
+
+  static Pixel pixel_at(const Block& block, const Place& place, const Input* input) {
+    Pixel pixel;
+    pixel.corner = input + place.image * block.strides.outer + block.group * shape.in_channels * block.strides.inner;
 #pragma unroll
     for (int i = 0; i < 3; ++i) {
-      pixel.position[i] = Index(block.axis[i].in_step) * pixel.q[i] + Index(block.axis[i].first_offset);
+      pixel.position[i] = Index(block.axis[i].in_step) * place.q[i] + Index(block.axis[i].first_offset);
       if constexpr (zeros) pixel.corner += pixel.position[i] * block.strides.axis[i];
     }
     if constexpr (unrolled) pixel.taps_inside = taps_inside(block, pixel);
@@ -303,35 +307,49 @@ struct Direct {
   }
   static constexpr long long kernel_size = shape.axis[0].kernel * shape.axis[1].kernel * shape.axis[2].kernel;
 
+  // Whether the pairs of an output channel follow each other in memory.
+  static constexpr long long pair_step = tile.packed ? tile.channels : shape.weight.axis[2];
+  static constexpr bool consecutive =
+      !shape.transposed && (tile.packed || (shape.weight.axis[2] > 0 &&
+                                            shape.weight.axis[1] == shape.weight.axis[2] * shape.axis[2].kernel &&
+                                            shape.weight.axis[0] == shape.weight.axis[1] * shape.axis[1].kernel &&
+                                            shape.weight.in_channel == shape.weight.axis[0] * shape.axis[0].kernel));
+
   // Fills weights[i][k] with pair i of the block's k-th output channel: taps [first, first + count) of channel c, and
-  // of the channels after it where count exceeds the class's taps. Output channels that do not exist are zero.
+  // of the channels after it where count exceeds the class's taps. Output channels that do not exist are zero. A thread
+  // stays with one output channel.
   static void stage(Number* weights, const Block& block, const void* source, long long c, Index first, int count,
                     Index taps) {
-    __syncthreads();          // the previous chunk has been used
-    constexpr int batch = 8;  // loads in flight
-    const int elements = count * tile.channels;
-    for (int start = threadIdx.x; start < elements; start += batch * tile.threads) {
+    using Source = typename Select<tile.packed, Number, Weight>::type;
+    static_assert(tile.threads % tile.channels == 0);
+    constexpr int step = tile.threads / tile.channels, batch = 8;  // loads in flight
+    const int k = threadIdx.x % tile.channels;
+    const bool exists = tile.packed || k < block.channels;
+    const Source* const from = static_cast<const Source*>(source) + (tile.packed ? k : k * block.weight.out_channel) +
+                               (consecutive ? weight_place(block, c, 0) + first * pair_step : 0);
+    __syncthreads();  // the previous chunk has been used
+    for (int start = threadIdx.x / tile.channels; start < count; start += batch * step) {
       Number values[batch];
 #pragma unroll
       for (int i = 0; i < batch; ++i) {
-        const int e = start + i * tile.threads;
-        if (e < elements) values[i] = weight_at(block, source, c, first + e / tile.channels, taps, e % tile.channels);
+        const int pair = start + i * step;
+        values[i] = 0;
+        if (exists && pair < count) {
+          const long long place =
+              consecutive ? pair * pair_step : weight_place(block, c + (first + pair) / taps, (first + pair) % taps);
+          const Source value = load<1>(from + place).at[0];
+          if constexpr (tile.packed)
+            values[i] = value;
+          else
+            values[i] = operand(value);
+        }
       }
 #pragma unroll
       for (int i = 0; i < batch; ++i) {
-        const int e = start + i * tile.threads;
-        if (e < elements) weights[e] = values[i];
+        if (start + i * step < count) weights[(start + i * step) * tile.channels + k] = values[i];
       }
     }
     __syncthreads();
-  }
-
-  // The operand of pair `pair` counted from channel c, and of the block's k-th output channel; zero beyond the last.
-  static Number weight_at(const Block& block, const void* source, long long c, Index pair, Index taps, int k) {
-    const long long place = weight_place(block, c + pair / taps, pair % taps);
-    if constexpr (tile.packed) return __ldg(static_cast<const Number*>(source) + place + k);
-    if (k >= block.channels) return Number(0);
-    return operand(load<1>(static_cast<const Weight*>(source) + place + k * block.weight.out_channel).at[0]);
   }
 
   static Number operand(Weight weight) { return round_to<Config::rounding>(Number(to_number(weight))); }
@@ -373,7 +391,7 @@ struct Direct {
     for (int p = 0; p < tile.pixels; ++p) {
       // A position past the end reads, but never writes.
       const long long position = first + threadIdx.x + p * tile.threads;
-      pixels[p] = locate(block, Index(position < block.positions ? position : 0), input);
+      pixels[p] = pixel_at(block, locate(block, Index(position < block.positions ? position : 0)), input);
 #pragma unroll
       for (int k = 0; k < tile.channels; ++k) sums[k][p] = 0;
     }
@@ -392,7 +410,7 @@ struct Direct {
     } else {
       add_large_filter(sums, block, pixels, tensors.weight, weights, taps);
     }
-    store(sums, geometry, block, pixels, first, weights + threadIdx.x, tensors);
+    store(sums, geometry, block, first, weights + threadIdx.x, tensors);
   }
   static constexpr int channel_unroll = kernel_size <= 2 ? 8 / int(kernel_size) / tile.vector : 1;
 
@@ -423,19 +441,23 @@ struct Direct {
   static constexpr bool rolled = Config::activation != Activation::none && Config::activation != Activation::relu &&
                                  Config::activation != Activation::leaky_relu;
 
-  static void store(const Sums& sums, const Geometry& geometry, const Block& block, const Pixel (&pixels)[tile.pixels],
-                    long long first, Number* column, const shared::Tensors& tensors) {
+  static void store(const Sums& sums, const Geometry& geometry, const Block& block, long long first, Number* column,
+                    const shared::Tensors& tensors) {
+    // The places are found again: kept since the start, they would take registers from the loop.
+    ptx::forget(first);
     const shared::Strides output = geometry.output_strides(), residual = geometry.residual_strides();
     const long long channel = block.group * shape.out_channels + block.first_channel;
     if constexpr (rolled) __syncthreads();  // the last weights have been used
 #pragma unroll
     for (int p = 0; p < tile.pixels; ++p) {
-      if (first + threadIdx.x + p * tile.threads >= block.positions) return;
-      long long to = pixels[p].image * output.outer + channel * output.inner;
-      long long from = pixels[p].image * residual.outer + channel * residual.inner;
+      const long long position = first + threadIdx.x + p * tile.threads;
+      if (position >= block.positions) return;
+      const Place place = locate(block, Index(position));
+      long long to = place.image * output.outer + channel * output.inner;
+      long long from = place.image * residual.outer + channel * residual.inner;
 #pragma unroll
       for (int i = 0; i < 3; ++i) {
-        const long long at = block.axis[i].origin + block.axis[i].step * pixels[p].q[i];
+        const long long at = block.axis[i].origin + block.axis[i].step * place.q[i];
         to += at * output.axis[i];
         from += at * residual.axis[i];
       }

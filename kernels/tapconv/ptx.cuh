@@ -6,6 +6,9 @@ namespace tapconv::ptx {
 // Address of a shared-memory object in the shared window.
 inline unsigned shared_address(const void* pointer) { return static_cast<unsigned>(__cvta_generic_to_shared(pointer)); }
 
+// Makes the compiler compute anew what depends on `value`.
+inline void forget(long long& value) { asm volatile("" : "+l"(value)); }
+
 // Between binary32 and the 16-bit types, given as their bits; to nearest, ties to even.
 inline float cvt_f32_f16(unsigned short bits) {
   float value;
@@ -21,13 +24,6 @@ inline unsigned short cvt_rn_bf16_f32(float value) {
   unsigned short bits;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
   return bits;
-}
-
-// To TF32, its low 13 bits zero: to nearest, ties away. NaN stays NaN.
-inline float cvt_rna_tf32_f32(float value) {
-  unsigned bits;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
-  return __uint_as_float(bits);
 }
 
 // Makes ordinary writes to shared memory visible to the tensor cores and the copy engine.
