@@ -55,6 +55,10 @@ struct Direct {
   // Whether all taps of a plane are unrolled: not more code than the instruction caches like, and a mask of 32 bits.
   template <int i>
   static constexpr long long taps = Geometry::template uniform_taps<i>;
+  template <int i, class Block>
+  static constexpr Index taps_of(const Block& block) {
+    return taps<i> > 0 ? Index(taps<i>) : Index(block.axis[i].taps);
+  }
   static constexpr bool unrolled =
       zeros && taps<1> * taps<2> > 0 && taps<1>* taps<2> <= 25 && taps<0> > 0 && taps<0>* taps<1>* taps<2> <= 32;
   static constexpr int plane_taps = unrolled ? int(taps<1> * taps<2>) : 1;
@@ -244,13 +248,13 @@ struct Direct {
 
   static void add_rows(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels], long long c,
                        const Number* weights, int class_taps) {
-    for (Index t0 = 0; t0 < block.axis[0].taps; ++t0) {
-      for (Index t1 = 0; t1 < block.axis[1].taps; ++t1) {
+    for (Index t0 = 0; t0 < taps_of<0>(block); ++t0) {
+      for (Index t1 = 0; t1 < taps_of<1>(block); ++t1) {
         Row rows[tile.pixels];
 #pragma unroll
         for (int p = 0; p < tile.pixels; ++p) rows[p] = row_of(block, pixels[p], c * block.strides.inner, t0, t1);
 #pragma unroll(8 / tile.vector)
-        for (Index t2 = 0; t2 < block.axis[2].taps; ++t2, weights += tile.channels)
+        for (Index t2 = 0; t2 < taps_of<2>(block); ++t2, weights += tile.channels)
           add_row_tap(sums, block, pixels, rows, t2, weights, class_taps);
       }
     }
@@ -291,8 +295,8 @@ struct Direct {
 
   // Place of the block's first weight of channel c and tap `tap` of the class; its output channels lie `step` apart.
   static long long weight_place(const Block& block, long long c, Index tap) {
-    const Index t2 = tap % Index(block.axis[2].taps), rows = tap / Index(block.axis[2].taps);
-    const Index t1 = rows % Index(block.axis[1].taps), t0 = rows / Index(block.axis[1].taps);
+    const Index t2 = tap % taps_of<2>(block), rows = tap / taps_of<2>(block);
+    const Index t1 = rows % taps_of<1>(block), t0 = rows / taps_of<1>(block);
     const Index f0 = filter_tap<0>(block, t0), f1 = filter_tap<1>(block, t1), f2 = filter_tap<2>(block, t2);
     if constexpr (tile.packed) {
       const long long filter = (f0 * shape.axis[1].kernel + f1) * shape.axis[2].kernel + f2;
@@ -396,28 +400,30 @@ struct Direct {
       for (int k = 0; k < tile.channels; ++k) sums[k][p] = 0;
     }
 
-    const Index taps = Index(block.axis[0].taps * block.axis[1].taps * block.axis[2].taps);
-    if (taps * tile.vector <= tile.pairs) {
-      // Whole channels a chunk. With a tap or two a channel, several channels are unrolled to keep loads in flight.
-      const int step = int(tile.pairs / taps) / tile.vector * tile.vector;
+    const Index class_taps = taps_of<0>(block) * taps_of<1>(block) * taps_of<2>(block);
+    if (class_taps * tile.vector <= tile.pairs) {
+      // Whole channels a chunk.
+      const int step = int(tile.pairs / class_taps) / tile.vector * tile.vector;
       for (long long c = 0; c < shape.in_channels; c += step) {
         const int count = int(shape.in_channels - c < step ? shape.in_channels - c : step);
-        stage(weights, block, tensors.weight, c, 0, count * int(taps), taps);
+        stage(weights, block, tensors.weight, c, 0, count * int(class_taps), class_taps);
 #pragma unroll(channel_unroll)
         for (int i = 0; i < count; i += tile.vector)
-          add_channels(sums, block, pixels, c + i, weights + i * int(taps) * tile.channels, int(taps));
+          add_channels(sums, block, pixels, c + i, weights + i * int(class_taps) * tile.channels, int(class_taps));
       }
     } else {
-      add_large_filter(sums, block, pixels, tensors.weight, weights, taps);
+      add_large_filter(sums, block, pixels, tensors.weight, weights, class_taps);
     }
     store(sums, geometry, block, first, weights + threadIdx.x, tensors);
   }
-  static constexpr int channel_unroll = kernel_size <= 2 ? 8 / int(kernel_size) / tile.vector : 1;
+  // Channels whose loads are in flight together, where one channel has few.
+  static constexpr int channel_loads = unrolled ? int(taps<0> * taps<1> * taps<2>) * tile.pixels : 32;
+  static constexpr int channel_unroll = channel_loads >= 32 ? 1 : 32 / channel_loads < 8 ? 32 / channel_loads : 8;
 
   // A filter too large for shared memory: a part of the taps of `vector` channels at a time.
   static void add_large_filter(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels], const void* source,
                                Number* weights, Index taps) {
-    const Index t1s = Index(block.axis[1].taps), t2s = Index(block.axis[2].taps);
+    const Index t1s = taps_of<1>(block), t2s = taps_of<2>(block);
     constexpr int step = tile.pairs / tile.vector;
     for (long long c = 0; c < shape.in_channels; c += tile.vector) {
       for (Index t = 0; t < taps; t += step) {

@@ -52,12 +52,12 @@ std::vector<DirectTile> direct_tiles(const Task& task) {
   const int most = number_type(task) == DType::float64 ? 32 : 64;
   const std::int64_t channels_of_group = task.problem.out_channels / task.problem.groups;
   std::vector<DirectTile> tiles;
-  for (const int channels : {16, 8, 4, 2, 1}) {
+  for (const int channels : {32, 16, 8, 4, 2, 1}) {
     // One tile that overhangs is enough.
     if (channels > 1 && channels / 2 >= channels_of_group) continue;
     for (const int pixels : {8, 4, 2, 1}) {
-      if (channels * pixels > most) continue;
-      if (pixels == 8 && channels > 2) continue;  // coordinates of eight pixels leave no registers for more
+      if (channels * pixels > most || (channels == 32 && most == 32)) continue;
+      if (pixels == 8 && channels > 1) continue;  // pointers of eight pixels leave no registers for more
       for (const int threads : {128, 64}) tiles.push_back({.threads = threads, .pixels = pixels, .channels = channels});
     }
   }
