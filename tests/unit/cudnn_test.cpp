@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <regex>
 #include <set>
@@ -97,9 +98,86 @@ TEST(CudnnLayoutTest, ThreeAxesKeepTheirOrder) {
   EXPECT_EQ(layout.input.strides, (Sizes{240, 1, 60, 12, 2}));
 }
 
+TEST(CudnnLayoutTest, TransposedIsBackwardData) {
+  const ConvolutionLayout layout =
+      convolution_layout(parse_problem("ConvTranspose2d(6, 4, (3, 2), stride=(2, 1), groups=2, output_padding=(1, 0), "
+                                       "padding=1, dilation=(1, 2)) @ 2x6x5x7"),
+                         {CudnnLayout::channels_last});
+  EXPECT_EQ(layout.input.sizes, (Sizes{2, 6, 5, 7}));
+  EXPECT_EQ(layout.weight.sizes, (Sizes{6, 2, 3, 2}));
+  EXPECT_EQ(layout.weight.strides, (Sizes{12, 1, 4, 2}));
+  EXPECT_EQ(layout.output.sizes, (Sizes{2, 4, 10, 7}));
+  EXPECT_EQ(layout.padding_lo, (Sizes{1, 1}));
+  EXPECT_EQ(layout.padding_hi, (Sizes{1, 1}));
+  EXPECT_EQ(layout.bias.sizes, (Sizes{1, 4, 1, 1}));
+}
+
+// cuDNN's rule for the length of a convolution's output, which the lengths and paddings that it is given must obey.
+TEST(CudnnLayoutTest, LengthsAgreeWhateverThePadding) {
+  int equal_sides = 0, refused = 0, given = 0;
+  for (const Kind kind : {Kind::convolution, Kind::transposed}) {
+    for (std::int64_t stride = 1; stride <= 4; ++stride) {
+      for (std::int64_t lo = 0; lo <= 3; ++lo) {
+        for (std::int64_t hi = 0; hi <= 3; ++hi) {
+          for (std::int64_t end = 0; end < 4; ++end) {
+            Problem problem;
+            problem.kind = kind;
+            problem.rank = 1;
+            problem.input = {kind == Kind::transposed ? 5 : 9 + end, 1, 1};
+            problem.kernel = {3, 1, 1};
+            problem.dilation = {4, 1, 1};
+            problem.stride = {stride, 1, 1};
+            problem.padding_lo = {lo, 0, 0};
+            problem.padding_hi = {hi, 0, 0};
+            if (kind == Kind::transposed) problem.output_padding = {end, 0, 0};
+            validate(problem);
+            ++given;
+            if (!refusal(problem).empty()) {
+              ++refused;
+              continue;
+            }
+            const ConvolutionLayout layout = convolution_layout(problem, {});
+            std::int64_t x = layout.input.sizes[3], y = layout.output.sizes[3];
+            if (kind == Kind::transposed) std::swap(x, y);
+            EXPECT_GE(layout.padding_hi[1], 0);
+            EXPECT_EQ((x + lo + layout.padding_hi[1] - 9) / stride + 1, y)
+                << spell(problem) << ": " << layout.padding_hi[1];
+            if (layout.padding_hi[1] == lo) ++equal_sides;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(equal_sides, given / 4);  // of which as many were equal as given, and others became so
+  EXPECT_GT(refused, 0);
+  EXPECT_LT(refused, given / 10);
+}
+
+TEST(CudnnRefusalTest, SaysWhatCudnnCannotExpress) {
+  EXPECT_EQ(refusal(small_2d()), "");
+  EXPECT_EQ(refusal(parse_problem("ConvTranspose1d(2, 3, 3, stride=2, output_padding=1) @ 1x2x5")), "");
+  for (const auto& [text, word] : std::vector<std::pair<std::string, std::string>>{
+           {"DepthwiseSeparable2d(4, 6, 3) @ 1x4x8x8", "separable"},
+           {"Conv1d(2, 3, 3, padding=1, padding_mode='reflect') @ 1x2x5", "reflect"},
+           {"Conv1d(2, 3, 3, residual=True) @ 1x2x5", "residual"},
+           {"Conv1d(2, 3, 3, activation=relu) @ 1x2x5", "relu"},
+           {"ConvTranspose1d(2, 3, 2, stride=1, dilation=3, output_padding=2) @ 1x2x5", "output_padding"}}) {
+    EXPECT_NE(refusal(parse_problem(text)).find(word), std::string::npos)
+        << text << ": " << refusal(parse_problem(text));
+  }
+  Problem cropped = small_2d();
+  cropped.padding_hi = {0, -1, 0};
+  EXPECT_NE(refusal(cropped).find("-1"), std::string::npos);
+  // Lengths that only 64 bits hold.
+  Problem hostile = parse_problem("ConvTranspose1d(1, 1, 1) @ 1x1x1");
+  hostile.stride[0] = std::numeric_limits<std::int64_t>::max();
+  validate(hostile);
+  EXPECT_EQ(convolution_layout(hostile, {}).padding_hi, (Sizes{0, 0}));
+}
+
 TEST(CudnnAllowedTest, FollowsTheNotes) {
   CudnnChoice exact;
-  exact.allow_tf32 = false;
+  exact.allow_tensor_cores = false;
   CudnnNotes notes;
   EXPECT_TRUE(allowed(notes, exact));
   notes.tensor_cores = true;
@@ -115,6 +193,9 @@ std::vector<std::pair<std::string, int>> declared_values() {
   return {
       {"STATUS_SUCCESS", value(Status::success)},
       {"DATA_FLOAT", value(DataType::float32)},
+      {"DATA_DOUBLE", value(DataType::float64)},
+      {"DATA_HALF", value(DataType::float16)},
+      {"DATA_BFLOAT16", value(DataType::bfloat16)},
       {"CROSS_CORRELATION", value(ConvolutionMode::cross_correlation)},
       {"POINTWISE_ADD", value(PointwiseMode::add)},
       {"HEUR_MODE_A", value(HeuristicMode::a)},
@@ -138,6 +219,8 @@ std::vector<std::pair<std::string, int>> declared_values() {
       {"BACKEND_EXECUTION_PLAN_DESCRIPTOR", value(DescriptorType::execution_plan)},
       {"BACKEND_KNOB_CHOICE_DESCRIPTOR", value(DescriptorType::knob_choice)},
       {"BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR", value(DescriptorType::operation_convolution_forward)},
+      {"BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR",
+       value(DescriptorType::operation_convolution_backward_data)},
       {"BACKEND_OPERATION_POINTWISE_DESCRIPTOR", value(DescriptorType::operation_pointwise)},
       {"BACKEND_OPERATIONGRAPH_DESCRIPTOR", value(DescriptorType::operation_graph)},
       {"BACKEND_VARIANT_PACK_DESCRIPTOR", value(DescriptorType::variant_pack)},
@@ -148,6 +231,7 @@ std::vector<std::pair<std::string, int>> declared_values() {
       {"TYPE_BOOLEAN", value(AttributeType::boolean)},
       {"TYPE_INT64", value(AttributeType::int64)},
       {"TYPE_FLOAT", value(AttributeType::float32)},
+      {"TYPE_DOUBLE", value(AttributeType::float64)},
       {"TYPE_VOID_PTR", value(AttributeType::void_pointer)},
       {"TYPE_CONVOLUTION_MODE", value(AttributeType::convolution_mode)},
       {"TYPE_HEUR_MODE", value(AttributeType::heuristic_mode)},
@@ -184,6 +268,13 @@ std::vector<std::pair<std::string, int>> declared_values() {
       {"ATTR_OPERATION_CONVOLUTION_FORWARD_W", value(Attribute::operation_convolution_forward_w)},
       {"ATTR_OPERATION_CONVOLUTION_FORWARD_X", value(Attribute::operation_convolution_forward_x)},
       {"ATTR_OPERATION_CONVOLUTION_FORWARD_Y", value(Attribute::operation_convolution_forward_y)},
+      {"ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA", value(Attribute::operation_convolution_backward_data_alpha)},
+      {"ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA", value(Attribute::operation_convolution_backward_data_beta)},
+      {"ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC",
+       value(Attribute::operation_convolution_backward_data_convolution)},
+      {"ATTR_OPERATION_CONVOLUTION_BWD_DATA_W", value(Attribute::operation_convolution_backward_data_w)},
+      {"ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX", value(Attribute::operation_convolution_backward_data_dx)},
+      {"ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY", value(Attribute::operation_convolution_backward_data_dy)},
       {"ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR", value(Attribute::operation_pointwise_descriptor)},
       {"ATTR_OPERATION_POINTWISE_XDESC", value(Attribute::operation_pointwise_x)},
       {"ATTR_OPERATION_POINTWISE_BDESC", value(Attribute::operation_pointwise_b)},
@@ -309,7 +400,7 @@ TEST_F(CudnnHeuristicsTest, OffersEveryConfigurationOnceInTheOrderOfTheModes) {
 
 TEST_F(CudnnHeuristicsTest, WithoutTensorCoresSomethingIsLeft) {
   CudnnChoice exact;
-  exact.allow_tf32 = false;
+  exact.allow_tensor_cores = false;
   const std::vector<Offer> found = ask(parse_problem("Conv2d(64, 64, 3, padding=1, bias=False) @ 16x64x56x56"), exact);
   const auto kept =
       std::count_if(found.begin(), found.end(), [&](const Offer& offer) { return allowed(offer.notes, exact); });
@@ -325,6 +416,10 @@ TEST_F(CudnnHeuristicsTest, PlansOfEveryShapeAndLayoutFinalise) {
       parse_problem("Conv3d(3, 64, (3, 5, 7), padding=1) @ 4x3x16x64x64"),
       parse_problem("Conv2d(64, 64, 3) @ 64x64x1024x1024"),  // more than 2^32 elements
       parse_problem("Conv1d(1, 1, 1) @ 1x1x1"),
+      parse_problem("ConvTranspose1d(32, 64, 5, stride=2, output_padding=1, dilation=2) @ 4x32x500"),
+      parse_problem("ConvTranspose2d(64, 32, 3, stride=2, padding=1, output_padding=1) @ 8x64x28x28"),
+      parse_problem("ConvTranspose2d(64, 64, 3, groups=64) @ 8x64x28x28"),
+      parse_problem("ConvTranspose3d(16, 16, 3, stride=2, padding=1, groups=4) @ 4x16x8x8x8"),
   };
   for (Problem& problem : problems) {
     for (const CudnnLayout layout : {CudnnLayout::contiguous, CudnnLayout::channels_last}) {
@@ -343,8 +438,33 @@ TEST_F(CudnnHeuristicsTest, PlansOfEveryShapeAndLayoutFinalise) {
             } catch (const Error&) {  // heuristics may offer what an engine refuses
             }
           }
-          EXPECT_GT(finalised, 0) << "rank " << problem.rank << ", bias " << bias;
+          // cuDNN 9 fuses no addition into backward-data: the bias is added after.
+          if (bias && problem.kind == Kind::transposed) continue;
+          EXPECT_GT(finalised, 0) << spell(problem);
         }
+      }
+    }
+  }
+}
+
+TEST_F(CudnnHeuristicsTest, PlansOfEveryTypeFinalise) {
+  for (const std::string text : {"Conv2d(64, 64, 3, padding=1, dtype={}) @ 16x64x56x56",
+                                 "ConvTranspose2d(64, 32, 3, stride=2, padding=1, dtype={}) @ 8x64x28x28"}) {
+    for (const DType dtype : all_dtypes) {
+      for (const bool bias : {false, true}) {
+        Problem problem = parse_problem(fmt::format(fmt::runtime(text), name(dtype)));
+        problem.bias = bias;
+        const CudnnChoice choice{.layout = CudnnLayout::channels_last};
+        int finalised = 0;
+        for (const Offer& offer : ask(problem, choice)) {
+          try {
+            static_cast<void>(execution_plan(target_, offer.configuration));
+            ++finalised;
+          } catch (const Error&) {  // heuristics may offer what an engine refuses
+          }
+        }
+        if (bias && problem.kind == Kind::transposed) continue;
+        EXPECT_GT(finalised, 0) << spell(problem);
       }
     }
   }
