@@ -139,6 +139,8 @@ def versions(device: torch.device) -> dict[str, str]:
 
 def measure(request: dict[str, Any]) -> dict[str, Any]:
     device = torch.device(request["device"])
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
     if request["threads"] > 0:
         torch.set_num_threads(request["threads"])
     operands = {name: empty(operand, request["channels_last"], device) for name, operand in request["operands"].items()}
