@@ -22,6 +22,9 @@ inline float to_number(Bfloat16 value) { return __uint_as_float((unsigned)value.
 inline void from_number(float value, float& to) { to = value; }
 inline void from_number(float value, double& to) { to = value; }
 inline void from_number(double value, double& to) { to = value; }
+inline void from_number(double value, float& to) { to = float(value); }
+inline void from_number(double value, Half& to) { to.bits = ptx::cvt_rn_f16_f32(float(value)); }
+inline void from_number(double value, Bfloat16& to) { to.bits = ptx::cvt_rn_bf16_f32(float(value)); }
 inline void from_number(float value, Half& to) { to.bits = ptx::cvt_rn_f16_f32(value); }
 inline void from_number(float value, Bfloat16& to) { to.bits = ptx::cvt_rn_bf16_f32(value); }
 
