@@ -60,4 +60,20 @@ struct __align__(sizeof(T) * count) Vector {
   T at[count];
 };
 
+// `count` neighbouring elements, through the read-only cache.
+template <int count, class T>
+inline Vector<T, count> load(const T* element) {
+  using Bits = Vector<T, count>;
+  if constexpr (sizeof(Bits) == 2) {
+    return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const unsigned short*>(element)));
+  } else if constexpr (sizeof(Bits) == 4) {
+    return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const unsigned*>(element)));
+  } else if constexpr (sizeof(Bits) == 8) {
+    return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const unsigned long long*>(element)));
+  } else {
+    static_assert(sizeof(Bits) == 16);
+    return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const ulonglong2*>(element)));
+  }
+}
+
 }  // namespace tapconv
