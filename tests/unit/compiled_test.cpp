@@ -8,7 +8,7 @@
 #include "h200.hpp"
 #include "problem/log.hpp"
 #include "problem/parallel.hpp"
-#include "solver/direct.hpp"
+#include "plan/planner.hpp"
 #include "tapconv/problem.hpp"
 #include "temporary_folder.hpp"
 
@@ -34,7 +34,10 @@ class CompiledTest : public testing::TemporaryFolder {
 
   static KernelSource direct_source(const std::string& problem_text) {
     const Problem problem = parse_problem(problem_text);
-    return DirectSolver().plan(lower(problem)[0], problem, testing::h200()).source;
+    const Task task = tasks_of(problem).front();
+    const DeviceModel device = device_model(testing::h200());
+    const Choice choice = choose(task, device);
+    return choice.solver->plan(task, choice.candidate.configuration, device).source;
   }
 };
 
