@@ -24,7 +24,7 @@ struct DeviceOptions {
   /// run() takes weights that prepare() packed, in place of the weights themselves.
   bool packed = false;
   /// Asks the driver whose memory each pointer is and refuses what is no device memory of this device, but for memory
-  /// of the host that CUDA knows. For finding mistakes: the driver takes longer for it than for a launch. Without it a
+  /// of the host that CUDA knows. For finding mistakes: it asks about each tensor in every call. Without it a
   /// kernel that meets a wrong pointer breaks the whole context, as in CUDA itself.
   bool check_pointers = false;
 };

@@ -49,7 +49,7 @@ class Context {
   /// Bytes of device memory that are free now.
   [[nodiscard]] std::size_t free_bytes() const;
   /// Throws Error{usage} naming `field` unless `pointer` is in memory that CUDA knows and that, if it is device memory,
-  /// belongs to this device. Asks the driver, which costs about as much as a launch does.
+  /// belongs to this device. Asks the driver every time.
   void expect_reachable(const void* pointer, std::string_view field) const;
 
   explicit Context(int device);  ///< use get()

@@ -34,13 +34,16 @@ CudaPlan::CudaPlan(const Problem& problem, const cuda::Context& context, const C
   }
   for (CudaPacking& packing : all_.packings) packing.kernel = cuda::load(context, packing.plan.source);
 
-  example_is_wide_ = !counts_in_32_bits(problem, images_per_pass(problem, options.workspace_limit));
+  const std::int64_t images = images_per_pass(problem, options.workspace_limit);
+  example_workspace_bytes_ = static_cast<std::size_t>(images) * image_workspace_bytes(problem);
+  example_is_wide_ = !counts_in_32_bits(problem, images);
   example_variant_ = static_cast<std::size_t>(all_.find(false, example_is_wide_) - all_.variants.data());
   example_ = schedule(problem, nullptr, false);
   launching(problem, [&] { example_->expect_legal(context.facts()); });
 }
 
 std::size_t CudaPlan::workspace_bytes(const Problem& sized) const {
+  if (sized == problem_) return example_workspace_bytes_;
   return static_cast<std::size_t>(images_per_pass(sized, options_.workspace_limit)) * image_workspace_bytes(sized);
 }
 

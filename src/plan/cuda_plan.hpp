@@ -23,7 +23,7 @@ class CudaPlan {
 
   /// Bytes of device memory, aligned to 256, that run() works in at the plan's own sizes, or at those of `sized`; 0 but
   /// for depthwise separable problems. Throws Error{usage} if the limit is below one image.
-  [[nodiscard]] std::size_t workspace_bytes() const { return workspace_bytes(problem_); }
+  [[nodiscard]] std::size_t workspace_bytes() const { return example_workspace_bytes_; }
   [[nodiscard]] std::size_t workspace_bytes(const Problem& sized) const;
 
   /// Bytes of device memory, aligned to 256, that prepare() writes; 0 without the option `packed`.
@@ -57,6 +57,7 @@ class CudaPlan {
   Problem problem_;
   CudaPlanOptions options_;
   CudaVariants all_;
+  std::size_t example_workspace_bytes_ = 0;
   bool example_is_wide_ = false;
   std::size_t example_variant_ = 0;
   std::optional<CudaSchedule> example_;  ///< of dense tensors at the plan's own sizes; set by the constructor

@@ -189,6 +189,35 @@ TEST(CudaVariants, VariantsKeepTheFirstOnesConfiguration) {
   }
 }
 
+TEST(CudaVariants, EveryKernelCompilesWithoutSpills) {
+  try {
+    (void)cuda::compiler_version();
+  } catch (const Error&) {
+    GTEST_SKIP() << "NVRTC is not installed";
+  }
+  for (const char* text : {"Conv2d(3, 1, 3, padding=1, residual=True) @ 2x3x20x20",
+                           "ConvTranspose2d(4, 6, 2, stride=(3,2), groups=2, bias=False) @ 2x4x5x6",
+                           "DepthwiseSeparable2d(8, 8, 3, padding=1, layout=channels_last) @ 2x8x20x20"}) {
+    Problem problem = parse_problem(text);
+    problem.dynamic_batch = problem.dynamic_input[0] = problem.dynamic_input[1] = true;
+    const CudaVariants all = plan_variants(problem, {.strided = true, .packed = true}, device());
+    std::set<std::string> compiled;
+    const auto check = [&](const cuda::KernelSource& source) {
+      if (!compiled.insert(source.text).second) return;
+      const std::string log = cuda::compile(source, "90a").log;
+      EXPECT_NE(log.find("0 bytes stack frame, 0 bytes spill stores"), std::string::npos) << text << log << source.text;
+      EXPECT_EQ(log.find("warning"), std::string::npos) << log;
+    };
+    for (const CudaVariant& variant : all.variants) {
+      for (const CudaStage& stage : variant.stages) {
+        for (const CudaStep& step : stage.steps) check(step.plan.source);
+      }
+    }
+    for (const CudaPacking& packing : all.packings) check(packing.plan.source);
+    EXPECT_GE(compiled.size(), 3u);
+  }
+}
+
 TEST(CudaVariants, NothingIsPackedWithoutTheOption) {
   const CudaVariants all = plan_variants(parse_problem("Conv1d(4, 4, 3) @ 1x4x9"), {}, device());
   EXPECT_EQ(0u, all.packed_bytes);
