@@ -25,7 +25,7 @@ from pathlib import Path
 LAYERS = {
     "problem": set(),
     "spelling": {"problem"},
-    "cuda": {"problem"},
+    "cuda": {"problem", "io"},
     "solver": {"cuda", "problem"},
     "plan": {"solver", "cuda", "problem"},
     "engine": {"plan", "solver", "cuda", "problem", "oracle", "cpu"},
@@ -171,6 +171,7 @@ GOOD = {
     "src/solver/a.cpp": "#include \"cuda/a.hpp\"\n#include \"tapconv/shared.cuh\"\n"
                         "// #include \"plan/a.hpp\"\n/*\n#include \"plan/a.hpp\"\n*/\n"
                         "auto s = R\"(\n#include \"tapconv/direct.cuh\"\n)\";\n",
+    "src/cuda/a.cpp": "#include \"io/a.hpp\"\n",
     "src/cpu/a.cpp": "#include <dnnl.hpp>\n",
     "kernels/tapconv/a.cuh": "#include \"tapconv/shared.cuh\"\n",
     "kernels/tapconv/shared.cuh": "#pragma once\n",

@@ -9,8 +9,11 @@
 // that a thread reads four output channels with one broadcast load; prepare() may have packed them so. Inputs: global
 // (L1) -> rounded -> registers -> FMA, `vector` neighbouring channels at once where they are neighbours in memory.
 //
+// A small filter over zero padding is unrolled: every tap is then a constant distance from a pointer, and one bit of a
+// mask says whether it lies inside the input. Larger ones go row by row, other boundaries find every source.
+//
 // Shared memory: pairs x channels numbers, the only array. Registers: channels x pixels accumulators, and a pointer and
-// three coordinates a pixel.
+// a mask or three coordinates a pixel.
 //
 // Offsets are 64-bit; coordinates and positions are of Config::Index. Positions outside the input that hold zeros are
 // read as +0 and multiplied.
@@ -47,6 +50,19 @@ struct Direct {
   static constexpr shared::Shape shape = Config::shape;
   static constexpr DirectTile tile = Config::tile;
   static constexpr bool zeros = shape.boundary == shared::Boundary::zeros;
+  static constexpr bool all_inside = shape.axis[0].inside && shape.axis[1].inside && shape.axis[2].inside;
+
+  // Whether all taps of a plane are unrolled: not more code than the instruction caches like, and a mask of 32 bits.
+  template <int i>
+  static constexpr long long taps = Geometry::template uniform_taps<i>;
+  template <int i, class Block>
+  static constexpr Index taps_of(const Block& block) {
+    return taps<i> > 0 ? Index(taps<i>) : Index(block.axis[i].taps);
+  }
+  static constexpr bool unrolled =
+      zeros && taps<1> * taps<2> > 0 && taps<1>* taps<2> <= 25 && taps<0> > 0 && taps<0>* taps<1>* taps<2> <= 32;
+  static constexpr int plane_taps = unrolled ? int(taps<1> * taps<2>) : 1;
+
   static constexpr long long channel_blocks = (shape.out_channels + tile.channels - 1) / tile.channels;
 
   static_assert(tile.threads % 32 == 0 && tile.threads <= 1024);
@@ -54,6 +70,7 @@ struct Direct {
                     tile.channels * tile.pixels * sizeof(Number) <= 64 * sizeof(float),
                 "accumulators would spill");
   static_assert(tile.pairs * tile.channels * sizeof(Number) <= 48 * 1024, "static shared memory");
+  static_assert(tile.threads <= tile.pairs, "the sums of one pixel each fit where the weights were");
   static_assert(shape.in_channels % tile.vector == 0 && shape.out_channels % tile.vector_stored == 0 &&
                     tile.channels % tile.vector_stored == 0,
                 "no vector crosses the end of a group");
@@ -63,17 +80,22 @@ struct Direct {
 
   using Sums = Number[tile.channels][tile.pixels];
 
-  // A grid position of one class, and the input coordinates of a tap with offset 0 there.
-  struct Pixel {
+  // A grid position of one class.
+  struct Place {
     Index image, q[3];
-    Index position[3];
-    const Input* corner;  // zeros: the group's first channel at `position`, not dereferenced where outside; else the
-                          // image's first element of the group
+  };
+
+  // What the first tap of a grid position meets.
+  struct Pixel {
+    Index position[3];     // input coordinates
+    const Input* corner;   // zeros: the group's first channel there, not dereferenced where outside; else the image's
+                           // first element of the group
+    unsigned taps_inside;  // unrolled: bit (t0 * taps1 + t1) * taps2 + t2
   };
 
   // One row of taps seen from a pixel.
   struct Row {
-    const Input* start;  // at the third coordinate of the pixel (zeros), else at 0
+    const Input* start;  // zeros: at the row's first tap; else at the third coordinate 0
     bool inside;
   };
 
@@ -88,27 +110,49 @@ struct Direct {
     int channels;                    // that exist
   };
 
-  static Pixel locate(const Block& block, Index position, const Input* input) {
-    Pixel pixel;
+  static Place locate(const Block& block, Index position) {
     const Index g1 = Index(block.axis[1].grid), g2 = Index(block.axis[2].grid);
     const Index plane = Index(block.axis[0].grid) * g1 * g2;
-    pixel.image = position / plane;
     const Index rest = position % plane, rows = rest / g2;
-    pixel.q[2] = rest % g2;
-    pixel.q[1] = rows % g1;
-    pixel.q[0] = rows / g1;
-    pixel.corner = input + pixel.image * block.strides.outer + block.group * shape.in_channels * block.strides.inner;
+    return {.image = position / plane, .q = {rows / g1, rows % g1, rest % g2}};
+  }
+
+  static Pixel pixel_at(const Block& block, const Place& place, const Input* input) {
+    Pixel pixel;
+    pixel.corner = input + place.image * block.strides.outer + block.group * shape.in_channels * block.strides.inner;
 #pragma unroll
     for (int i = 0; i < 3; ++i) {
-      pixel.position[i] = Index(block.axis[i].in_step) * pixel.q[i];
+      pixel.position[i] = Index(block.axis[i].in_step) * place.q[i] + Index(block.axis[i].first_offset);
       if constexpr (zeros) pixel.corner += pixel.position[i] * block.strides.axis[i];
     }
+    if constexpr (unrolled) pixel.taps_inside = taps_inside(block, pixel);
     return pixel;
   }
 
+  static unsigned taps_inside(const Block& block, const Pixel& pixel) {
+    const unsigned rows = axis_inside<1>(block, pixel), row = axis_inside<2>(block, pixel);
+    unsigned plane = 0, all = 0;
+#pragma unroll
+    for (int t1 = 0; t1 < taps<1>; ++t1) plane |= rows >> t1 & 1u ? row << t1 * taps<2> : 0u;
+    const unsigned planes = axis_inside<0>(block, pixel);
+#pragma unroll
+    for (int t0 = 0; t0 < taps<0>; ++t0) all |= planes >> t0 & 1u ? plane << t0 * plane_taps : 0u;
+    return all;
+  }
+
+  template <int i>
+  static unsigned axis_inside(const Block& block, const Pixel& pixel) {
+    unsigned inside = 0;
+#pragma unroll
+    for (int t = 0; t < taps<i>; ++t)
+      inside |= source<i>(block, pixel.position[i] + tap_offset<i>(block, t)).exists ? 1u << t : 0u;
+    return inside;
+  }
+
+  // From an axis's first tap to another.
   template <int i>
   static Index tap_offset(const Block& block, Index tap) {
-    return Index(block.axis[i].first_offset) + Index(block.axis[i].offset_step) * tap;
+    return Index(block.axis[i].offset_step) * tap;
   }
 
   // The input coordinate whose value a tap meets along an axis, unless that is a zero. Decided at compile time where no
@@ -133,22 +177,17 @@ struct Direct {
     return {pixel.corner + (channel_offset + offset), s0.exists && s1.exists};
   }
 
-  // Adds the products of tap t2 of a row, of `vector` channels. `weights` is the first channel's; the next channel's
-  // lie `channel_pairs` pairs further.
-  static void add_tap(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels],
-                      const Row (&rows)[tile.pixels], Index t2, const Number* weights, int channel_pairs) {
-    const Index offset = tap_offset<2>(block, t2);
+  // Adds the products of one tap, of `vector` channels: `elements` are the pixels' inputs, which count as zero where
+  // not `inside`. `weights` is the first channel's; the next channel's lie `channel_pairs` pairs further.
+  static void add_tap(Sums& sums, const Input* const (&elements)[tile.pixels], const bool (&inside)[tile.pixels],
+                      const Number* weights, int channel_pairs) {
     Number x[tile.vector][tile.pixels];
 #pragma unroll
     for (int p = 0; p < tile.pixels; ++p) {
-      const Source at = source<2>(block, pixels[p].position[2] + offset);
-      const bool ok = rows[p].inside && at.exists;
-      const Input* element = rows[p].start + (zeros ? offset : at.at) * block.strides.axis[2];
-      Vector<Input, tile.vector> elements{};
-      if (ok) elements = load(element);
+      Vector<Input, tile.vector> values{};
+      if (inside[p]) values = load<tile.vector>(elements[p]);
 #pragma unroll
-      for (int v = 0; v < tile.vector; ++v)
-        x[v][p] = ok ? round_to<Config::rounding>(Number(to_number(elements.at[v]))) : Number(0);
+      for (int v = 0; v < tile.vector; ++v) x[v][p] = round_to<Config::rounding>(Number(to_number(values.at[v])));
     }
 #pragma unroll
     for (int v = 0; v < tile.vector; ++v, weights += channel_pairs * tile.channels) {
@@ -167,8 +206,25 @@ struct Direct {
     }
   }
 
-  static Vector<Input, tile.vector> load(const Input* element) {
-    using Bits = Vector<Input, tile.vector>;
+  // Tap t2 of a row.
+  static void add_row_tap(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels],
+                          const Row (&rows)[tile.pixels], Index t2, const Number* weights, int channel_pairs) {
+    const Index offset = tap_offset<2>(block, t2);
+    const Input* elements[tile.pixels];
+    bool inside[tile.pixels];
+#pragma unroll
+    for (int p = 0; p < tile.pixels; ++p) {
+      const Source at = source<2>(block, pixels[p].position[2] + offset);
+      inside[p] = rows[p].inside && at.exists;
+      elements[p] = rows[p].start + (zeros ? offset : at.at) * block.strides.axis[2];
+    }
+    add_tap(sums, elements, inside, weights, channel_pairs);
+  }
+
+  // `count` neighbouring elements, through the read-only cache.
+  template <int count, class T>
+  static Vector<T, count> load(const T* element) {
+    using Bits = Vector<T, count>;
     if constexpr (sizeof(Bits) == 2) {
       return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const unsigned short*>(element)));
     } else if constexpr (sizeof(Bits) == 4) {
@@ -181,17 +237,52 @@ struct Direct {
     }
   }
 
-  // All taps of channels [c, c + vector), whose weights are staged one after the other.
+  // All taps of channels [c, c + vector), whose weights are staged one after the other, `class_taps` pairs each.
   static void add_channels(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels], long long c,
-                           const Number* weights, int taps) {
-    for (Index t0 = 0; t0 < block.axis[0].taps; ++t0) {
-      for (Index t1 = 0; t1 < block.axis[1].taps; ++t1) {
+                           const Number* weights, int class_taps) {
+    if constexpr (unrolled)
+      add_unrolled(sums, block, pixels, c, weights);
+    else
+      add_rows(sums, block, pixels, c, weights, class_taps);
+  }
+
+  static void add_rows(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels], long long c,
+                       const Number* weights, int class_taps) {
+    for (Index t0 = 0; t0 < taps_of<0>(block); ++t0) {
+      for (Index t1 = 0; t1 < taps_of<1>(block); ++t1) {
         Row rows[tile.pixels];
 #pragma unroll
         for (int p = 0; p < tile.pixels; ++p) rows[p] = row_of(block, pixels[p], c * block.strides.inner, t0, t1);
 #pragma unroll(8 / tile.vector)
-        for (Index t2 = 0; t2 < block.axis[2].taps; ++t2, weights += tile.channels)
-          add_tap(sums, block, pixels, rows, t2, weights, taps);
+        for (Index t2 = 0; t2 < taps_of<2>(block); ++t2, weights += tile.channels)
+          add_row_tap(sums, block, pixels, rows, t2, weights, class_taps);
+      }
+    }
+  }
+
+  static void add_unrolled(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels], long long c,
+                           const Number* weights) {
+#pragma unroll 1
+    for (int t0 = 0; t0 < taps<0>; ++t0, weights += plane_taps * tile.channels) {
+      const Input* start[tile.pixels];
+      unsigned mask[tile.pixels];
+#pragma unroll
+      for (int p = 0; p < tile.pixels; ++p) {
+        start[p] = pixels[p].corner + (c * block.strides.inner + tap_offset<0>(block, t0) * block.strides.axis[0]);
+        mask[p] = pixels[p].taps_inside >> t0 * plane_taps;
+      }
+#pragma unroll
+      for (int t = 0; t < plane_taps; ++t) {
+        const long long offset = tap_offset<1>(block, t / int(taps<2>)) * block.strides.axis[1] +
+                                 tap_offset<2>(block, t % int(taps<2>)) * block.strides.axis[2];
+        const Input* elements[tile.pixels];
+        bool inside[tile.pixels];
+#pragma unroll
+        for (int p = 0; p < tile.pixels; ++p) {
+          elements[p] = start[p] + offset;
+          inside[p] = all_inside || (mask[p] >> t & 1u);
+        }
+        add_tap(sums, elements, inside, weights + t * tile.channels, int(taps<0>) * plane_taps);
       }
     }
   }
@@ -204,8 +295,8 @@ struct Direct {
 
   // Place of the block's first weight of channel c and tap `tap` of the class; its output channels lie `step` apart.
   static long long weight_place(const Block& block, long long c, Index tap) {
-    const Index t2 = tap % Index(block.axis[2].taps), rows = tap / Index(block.axis[2].taps);
-    const Index t1 = rows % Index(block.axis[1].taps), t0 = rows / Index(block.axis[1].taps);
+    const Index t2 = tap % taps_of<2>(block), rows = tap / taps_of<2>(block);
+    const Index t1 = rows % taps_of<1>(block), t0 = rows / taps_of<1>(block);
     const Index f0 = filter_tap<0>(block, t0), f1 = filter_tap<1>(block, t1), f2 = filter_tap<2>(block, t2);
     if constexpr (tile.packed) {
       const long long filter = (f0 * shape.axis[1].kernel + f1) * shape.axis[2].kernel + f2;
@@ -220,21 +311,46 @@ struct Direct {
   }
   static constexpr long long kernel_size = shape.axis[0].kernel * shape.axis[1].kernel * shape.axis[2].kernel;
 
+  // Whether the pairs of an output channel follow each other in memory.
+  static constexpr long long pair_step = tile.packed ? tile.channels : shape.weight.axis[2];
+  static constexpr bool consecutive =
+      !shape.transposed && (tile.packed || (shape.weight.axis[2] > 0 &&
+                                            shape.weight.axis[1] == shape.weight.axis[2] * shape.axis[2].kernel &&
+                                            shape.weight.axis[0] == shape.weight.axis[1] * shape.axis[1].kernel &&
+                                            shape.weight.in_channel == shape.weight.axis[0] * shape.axis[0].kernel));
+
   // Fills weights[i][k] with pair i of the block's k-th output channel: taps [first, first + count) of channel c, and
-  // of the channels after it where count exceeds the class's taps. Output channels that do not exist are zero.
+  // of the channels after it where count exceeds the class's taps. Output channels that do not exist are zero. A thread
+  // stays with one output channel.
   static void stage(Number* weights, const Block& block, const void* source, long long c, Index first, int count,
                     Index taps) {
+    using Source = typename Select<tile.packed, Number, Weight>::type;
+    static_assert(tile.threads % tile.channels == 0);
+    constexpr int step = tile.threads / tile.channels, batch = 8;  // loads in flight
+    const int k = threadIdx.x % tile.channels;
+    const bool exists = tile.packed || k < block.channels;
+    const Source* const from = static_cast<const Source*>(source) + (tile.packed ? k : k * block.weight.out_channel) +
+                               (consecutive ? weight_place(block, c, 0) + first * pair_step : 0);
     __syncthreads();  // the previous chunk has been used
-    for (int e = threadIdx.x; e < count * tile.channels; e += tile.threads) {
-      const int k = e % tile.channels;
-      const Index pair = first + e / tile.channels;
-      const long long place = weight_place(block, c + pair / taps, pair % taps);
-      if constexpr (tile.packed) {
-        weights[e] = static_cast<const Number*>(source)[place + k];
-      } else {
-        weights[e] = k < block.channels
-                         ? operand(static_cast<const Weight*>(source)[place + k * block.weight.out_channel])
-                         : Number(0);
+    for (int start = threadIdx.x / tile.channels; start < count; start += batch * step) {
+      Number values[batch];
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        const int pair = start + i * step;
+        values[i] = 0;
+        if (exists && pair < count) {
+          const long long place =
+              consecutive ? pair * pair_step : weight_place(block, c + (first + pair) / taps, (first + pair) % taps);
+          const Source value = load<1>(from + place).at[0];
+          if constexpr (tile.packed)
+            values[i] = value;
+          else
+            values[i] = operand(value);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        if (start + i * step < count) weights[(start + i * step) * tile.channels + k] = values[i];
       }
     }
     __syncthreads();
@@ -279,33 +395,35 @@ struct Direct {
     for (int p = 0; p < tile.pixels; ++p) {
       // A position past the end reads, but never writes.
       const long long position = first + threadIdx.x + p * tile.threads;
-      pixels[p] = locate(block, Index(position < block.positions ? position : 0), input);
+      pixels[p] = pixel_at(block, locate(block, Index(position < block.positions ? position : 0)), input);
 #pragma unroll
       for (int k = 0; k < tile.channels; ++k) sums[k][p] = 0;
     }
 
-    const Index taps = Index(block.axis[0].taps * block.axis[1].taps * block.axis[2].taps);
-    if (taps * tile.vector <= tile.pairs) {
-      // Whole channels a chunk. With a tap or two a channel, several channels are unrolled to keep loads in flight.
-      const int step = int(tile.pairs / taps) / tile.vector * tile.vector;
+    const Index class_taps = taps_of<0>(block) * taps_of<1>(block) * taps_of<2>(block);
+    if (class_taps * tile.vector <= tile.pairs) {
+      // Whole channels a chunk.
+      const int step = int(tile.pairs / class_taps) / tile.vector * tile.vector;
       for (long long c = 0; c < shape.in_channels; c += step) {
         const int count = int(shape.in_channels - c < step ? shape.in_channels - c : step);
-        stage(weights, block, tensors.weight, c, 0, count * int(taps), taps);
+        stage(weights, block, tensors.weight, c, 0, count * int(class_taps), class_taps);
 #pragma unroll(channel_unroll)
         for (int i = 0; i < count; i += tile.vector)
-          add_channels(sums, block, pixels, c + i, weights + i * int(taps) * tile.channels, int(taps));
+          add_channels(sums, block, pixels, c + i, weights + i * int(class_taps) * tile.channels, int(class_taps));
       }
     } else {
-      add_large_filter(sums, block, pixels, tensors.weight, weights, taps);
+      add_large_filter(sums, block, pixels, tensors.weight, weights, class_taps);
     }
-    store(sums, geometry, block, pixels, first, tensors);
+    store(sums, geometry, block, first, weights + threadIdx.x, tensors);
   }
-  static constexpr int channel_unroll = kernel_size <= 2 ? 8 / int(kernel_size) / tile.vector : 1;
+  // Channels whose loads are in flight together, where one channel has few.
+  static constexpr int channel_loads = unrolled ? int(taps<0> * taps<1> * taps<2>) * tile.pixels : 32;
+  static constexpr int channel_unroll = channel_loads >= 32 ? 1 : 32 / channel_loads < 8 ? 32 / channel_loads : 8;
 
   // A filter too large for shared memory: a part of the taps of `vector` channels at a time.
   static void add_large_filter(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels], const void* source,
                                Number* weights, Index taps) {
-    const Index t1s = Index(block.axis[1].taps), t2s = Index(block.axis[2].taps);
+    const Index t1s = taps_of<1>(block), t2s = taps_of<2>(block);
     constexpr int step = tile.pairs / tile.vector;
     for (long long c = 0; c < shape.in_channels; c += tile.vector) {
       for (Index t = 0; t < taps; t += step) {
@@ -318,36 +436,56 @@ struct Direct {
 #pragma unroll
           for (int p = 0; p < tile.pixels; ++p)
             rows[p] = row_of(block, pixels[p], c * block.strides.inner, rows_before / t1s, rows_before % t1s);
-          add_tap(sums, block, pixels, rows, (t + i) % t2s, weights + i * tile.channels, step);
+          add_row_tap(sums, block, pixels, rows, (t + i) % t2s, weights + i * tile.channels, step);
         }
       }
     }
   }
 
-  static void store(const Sums& sums, const Geometry& geometry, const Block& block, const Pixel (&pixels)[tile.pixels],
-                    long long first, const shared::Tensors& tensors) {
+  // An activation of many instructions is not unrolled over the channels: the sums then pass through shared memory,
+  // each thread's through a column of its own.
+  static constexpr bool rolled = Config::activation != Activation::none && Config::activation != Activation::relu &&
+                                 Config::activation != Activation::leaky_relu;
+
+  static void store(const Sums& sums, const Geometry& geometry, const Block& block, long long first, Number* column,
+                    const shared::Tensors& tensors) {
+    // The places are found again: kept since the start, they would take registers from the loop.
+    ptx::forget(first);
     const shared::Strides output = geometry.output_strides(), residual = geometry.residual_strides();
     const long long channel = block.group * shape.out_channels + block.first_channel;
+    if constexpr (rolled) __syncthreads();  // the last weights have been used
 #pragma unroll
     for (int p = 0; p < tile.pixels; ++p) {
-      if (first + threadIdx.x + p * tile.threads >= block.positions) return;
-      long long to = pixels[p].image * output.outer + channel * output.inner;
-      long long from = pixels[p].image * residual.outer + channel * residual.inner;
+      const long long position = first + threadIdx.x + p * tile.threads;
+      if (position >= block.positions) return;
+      const Place place = locate(block, Index(position));
+      long long to = place.image * output.outer + channel * output.inner;
+      long long from = place.image * residual.outer + channel * residual.inner;
 #pragma unroll
       for (int i = 0; i < 3; ++i) {
-        const long long at = block.axis[i].origin + block.axis[i].step * pixels[p].q[i];
+        const long long at = block.axis[i].origin + block.axis[i].step * place.q[i];
         to += at * output.axis[i];
         from += at * residual.axis[i];
       }
-      Output* const target = static_cast<Output*>(tensors.output) + to;
-#pragma unroll
-      for (int k = 0; k < tile.channels; k += tile.vector_stored) {
-        if (k >= block.channels) break;
+      const auto store_vector = [&](int k, auto sum_of) {
         Vector<Output, tile.vector_stored> values;
 #pragma unroll
         for (int v = 0; v < tile.vector_stored; ++v)
-          values.at[v] = Epilogue::finish(sums[k + v][p], channel + k + v, from + (k + v) * residual.inner, tensors);
-        *reinterpret_cast<Vector<Output, tile.vector_stored>*>(target + k * output.inner) = values;
+          values.at[v] = Epilogue::finish(sum_of(k + v), channel + k + v, from + (k + v) * residual.inner, tensors);
+        Output* const target = static_cast<Output*>(tensors.output) + to + k * output.inner;
+        *reinterpret_cast<Vector<Output, tile.vector_stored>*>(target) = values;
+      };
+      if constexpr (rolled) {
+#pragma unroll
+        for (int k = 0; k < tile.channels; ++k) column[k * tile.threads] = sums[k][p];
+#pragma unroll 1
+        for (int k = 0; k < block.channels; k += tile.vector_stored)
+          store_vector(k, [&](int at) { return column[at * tile.threads]; });
+      } else {
+#pragma unroll
+        for (int k = 0; k < tile.channels; k += tile.vector_stored) {
+          if (k < block.channels) store_vector(k, [&](int at) { return sums[at][p]; });
+        }
       }
     }
   }

@@ -30,6 +30,7 @@ inline double multiply_add(double x, double w, double sum) { return __fma_rn(x, 
 inline float add(float a, float b) { return __fadd_rn(a, b); }
 inline double add(double a, double b) { return __dadd_rn(a, b); }
 
+// cvt.rna.tf32 would be one instruction, but a slow one, and makes infinities of some NaN.
 template <shared::Rounding rounding>
 inline float round_to(float value) {
   return shared::round_operand(value, rounding);
@@ -39,6 +40,16 @@ inline double round_to(double value) {
   static_assert(rounding == shared::Rounding::exact, "no contract rounds float64");
   return value;
 }
+
+// First if `first`, else Second.
+template <bool first, class First, class Second>
+struct Select {
+  using type = First;
+};
+template <class First, class Second>
+struct Select<false, First, Second> {
+  using type = Second;
+};
 
 // `count` neighbouring elements, moved by one access.
 template <class T, int count>

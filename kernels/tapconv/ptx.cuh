@@ -6,6 +6,9 @@ namespace tapconv::ptx {
 // Address of a shared-memory object in the shared window.
 inline unsigned shared_address(const void* pointer) { return static_cast<unsigned>(__cvta_generic_to_shared(pointer)); }
 
+// Makes the compiler compute anew what depends on `value`.
+inline void forget(long long& value) { asm volatile("" : "+l"(value)); }
+
 // Between binary32 and the 16-bit types, given as their bits; to nearest, ties to even.
 inline float cvt_f32_f16(unsigned short bits) {
   float value;

@@ -1,69 +1,44 @@
 #include "cuda/compiler.hpp"
 
 #include <chrono>
-#include <map>
-#include <mutex>
-#include <utility>
 
-#include "cuda/dynamic_library.hpp"
-#include "problem/embedded.hpp"
+#include "cuda/cubin_cache.hpp"
+#include "cuda/cubin_key.hpp"
+#include "cuda/included_files.hpp"
+#include "cuda/nvrtc.hpp"
+#include "problem/log.hpp"
 #include "problem/text.hpp"
 
 namespace tapconv::cuda {
 namespace {
 
-/// The part of NVRTC's C interface that is used, under its own names less the prefix "nvrtc".
-struct NvrtcApi {
-  using Program = void*;
-  int (*Version)(int*, int*);
-  const char* (*GetErrorString)(int);
-  int (*CreateProgram)(Program*, const char*, const char*, int, const char* const*, const char* const*);
-  int (*DestroyProgram)(Program*);
-  int (*CompileProgram)(Program, int, const char* const*);
-  int (*GetCUBINSize)(Program, std::size_t*);
-  int (*GetCUBIN)(Program, char*);
-  int (*GetProgramLogSize)(Program, std::size_t*);
-  int (*GetProgramLog)(Program, char*);
+using Clock = std::chrono::steady_clock;
 
-  static const NvrtcApi& get() {
-    static const NvrtcApi api;
-    return api;
-  }
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-  void check(int result, const char* doing) const {
-    if (result != 0) fail(ErrorCode::compile, "{} failed: {}", doing, GetErrorString(result));
-  }
+/// Nothing is looked for in the working folder (--no-source-include).
+std::vector<std::string> compile_options(const std::string& architecture) {
+  return {"--gpu-architecture=sm_" + architecture, "--std=c++20", "--device-as-default-execution-space",
+          "--no-source-include", "--ptxas-options=-v"};
+}
 
- private:
-  NvrtcApi() : library_({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}) {
-    library_.load(Version, "nvrtcVersion");
-    library_.load(GetErrorString, "nvrtcGetErrorString");
-    library_.load(CreateProgram, "nvrtcCreateProgram");
-    library_.load(DestroyProgram, "nvrtcDestroyProgram");
-    library_.load(CompileProgram, "nvrtcCompileProgram");
-    library_.load(GetCUBINSize, "nvrtcGetCUBINSize");
-    library_.load(GetCUBIN, "nvrtcGetCUBIN");
-    library_.load(GetProgramLogSize, "nvrtcGetProgramLogSize");
-    library_.load(GetProgramLog, "nvrtcGetProgramLog");
-  }
-  DynamicLibrary library_;
-};
+std::vector<const char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<const char*> result;
+  for (const std::string& text : texts) result.push_back(text.c_str());
+  return result;
+}
 
 class Program {
  public:
+  /// NVRTC is given the headers that the key covers and no other: what the key misses does not compile.
   explicit Program(const KernelSource& source) : api_(NvrtcApi::get()) {
     std::vector<std::string> names, texts;
-    for (const EmbeddedFile& file : kernel_files()) {
+    for (const EmbeddedFile& file : included_files(source.text, kernel_files())) {
       names.emplace_back(file.path);
       texts.emplace_back(file.text);
     }
-    std::vector<const char*> name_pointers, text_pointers;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      name_pointers.push_back(names[i].c_str());
-      text_pointers.push_back(texts[i].c_str());
-    }
     api_.check(api_.CreateProgram(&program_, source.text.c_str(), (source.entry + ".cu").c_str(),
-                                  static_cast<int>(names.size()), text_pointers.data(), name_pointers.data()),
+                                  static_cast<int>(names.size()), pointers(texts).data(), pointers(names).data()),
                "preparing a compilation");
   }
   ~Program() { api_.DestroyProgram(&program_); }
@@ -71,17 +46,15 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   Compiled compile(const std::string& architecture) {
-    const std::string target = "--gpu-architecture=sm_" + architecture;
-    const char* options[] = {target.c_str(), "--std=c++20", "--device-as-default-execution-space",
-                             "--ptxas-options=-v"};
-    const int result = api_.CompileProgram(program_, static_cast<int>(std::size(options)), options);
+    const std::vector<std::string> options = compile_options(architecture);
+    const int result = api_.CompileProgram(program_, static_cast<int>(options.size()), pointers(options).data());
     Compiled compiled;
     std::size_t size = 0;
     api_.check(api_.GetProgramLogSize(program_, &size), "reading the compiler's output");
     compiled.log.resize(size);
     api_.check(api_.GetProgramLog(program_, compiled.log.data()), "reading the compiler's output");
     compiled.log.resize(compiled.log.find_last_not_of('\0') + 1);
-    if (result != 0) fail(ErrorCode::compile, "{} for {}:\n{}", api_.GetErrorString(result), target, compiled.log);
+    if (result != 0) fail(ErrorCode::compile, "{} for {}:\n{}", api_.GetErrorString(result), options[0], compiled.log);
     api_.check(api_.GetCUBINSize(program_, &size), "reading the compiled kernel");
     compiled.image.resize(size);
     api_.check(api_.GetCUBIN(program_, compiled.image.data()), "reading the compiled kernel");
@@ -96,10 +69,36 @@ class Program {
 }  // namespace
 
 Compiled compile(const KernelSource& source, const std::string& architecture) {
-  const auto start = std::chrono::steady_clock::now();
+  const Clock::time_point start = Clock::now();
   Compiled compiled = Program(source).compile(architecture);
-  compiled.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  compiled.seconds = seconds_since(start);
+  log(LogLevel::debug, "{} compiled for sm_{} in {:.3f} s", source.entry, architecture, compiled.seconds);
   return compiled;
+}
+
+Compiled compiled(CubinCache& cache, const KernelSource& source, const std::string& architecture) {
+  const Clock::time_point start = Clock::now();
+  const std::string version = compiler_version();
+  const std::vector<std::string> options = compile_options(architecture);
+  const std::vector<EmbeddedFile> headers = included_files(source.text, kernel_files());
+  const Digest key = cubin_key({.compiler_version = version,
+                                .architecture = architecture,
+                                .options = options,
+                                .entry = source.entry,
+                                .text = source.text,
+                                .headers = headers});
+  CubinCache::Obtained obtained = cache.obtain(architecture, key, [&] {
+    Compiled fresh = compile(source, architecture);
+    return CubinEntry{.entry = source.entry, .log = std::move(fresh.log), .image = std::move(fresh.image)};
+  });
+  return {.image = std::move(obtained.entry.image),
+          .log = std::move(obtained.entry.log),
+          .seconds = seconds_since(start),
+          .from_cache = obtained.from_disk};
+}
+
+Compiled compiled(const KernelSource& source, const std::string& architecture) {
+  return compiled(CubinCache::get(), source, architecture);
 }
 
 std::string compiler_version() {
@@ -110,17 +109,6 @@ std::string compiler_version() {
 
 std::string architecture(const DeviceFacts& device) {
   return fmt::format("{}{}{}", device.compute_major, device.compute_minor, device.compute_major == 9 ? "a" : "");
-}
-
-const Kernel* load(const Context& context, const KernelSource& source) {
-  static std::mutex mutex;
-  static std::map<std::pair<int, std::string>, Kernel> kernels;
-  const std::lock_guard lock(mutex);
-  const std::pair key(context.device(), source.text);
-  const auto found = kernels.find(key);
-  if (found != kernels.end()) return &found->second;
-  const Compiled compiled = compile(source, architecture(context.facts()));
-  return &kernels.try_emplace(key, context, compiled.image, source.entry.c_str()).first->second;
 }
 
 }  // namespace tapconv::cuda

@@ -53,7 +53,7 @@ fs::path replaced_file(const fs::path& path) {
 
 fs::path temporary_beside(const fs::path& target) {
   std::random_device random;
-  return target.parent_path() / fmt::format(".tapconv-{:08x}{:08x}", random(), random());
+  return target.parent_path() / fmt::format("{}{:08x}{:08x}", temporary_prefix, random(), random());
 }
 
 int create_exclusively(const fs::path& path, const fs::path& target) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 namespace tapconv::io {
 
@@ -64,6 +65,9 @@ class MappedFile {
  private:
   std::span<std::byte> bytes_;
 };
+
+/// What the names of AtomicFile's temporary files begin with.
+inline constexpr std::string_view temporary_prefix = ".tapconv-";
 
 /// A file that appears under its name only when it is whole: written under a temporary name in the same folder, flushed
 /// to the disk, renamed. Without commit() the temporary is removed and the old file stays.

@@ -12,6 +12,24 @@ std::string joined(const std::vector<CudaStage>& stages, auto&& text) {
   return all;
 }
 
+/// All at a time, since each may have to be compiled.
+void load_kernels(CudaVariants& all, const cuda::Context& context) {
+  std::vector<cuda::KernelSource> sources;
+  std::vector<const cuda::Kernel**> targets;
+  const auto want = [&](const cuda::KernelSource& source, const cuda::Kernel*& target) {
+    sources.push_back(source);
+    targets.push_back(&target);
+  };
+  for (CudaVariant& variant : all.variants) {
+    for (CudaStage& stage : variant.stages) {
+      for (CudaStep& step : stage.steps) want(step.plan.source, step.kernel);
+    }
+  }
+  for (CudaPacking& packing : all.packings) want(packing.plan.source, packing.kernel);
+  const std::vector<const cuda::Kernel*> kernels = cuda::load_all(context, sources);
+  for (std::size_t i = 0; i < kernels.size(); ++i) *targets[i] = kernels[i];
+}
+
 /// Calls body() and adds the problem to the words of a launch that fails.
 template <class Body>
 void launching(const Problem& problem, const Body& body) {
@@ -27,13 +45,7 @@ void launching(const Problem& problem, const Body& body) {
 
 CudaPlan::CudaPlan(const Problem& problem, const cuda::Context& context, const CudaPlanOptions& options)
     : problem_(problem), options_(options), all_(plan_variants(problem, options, device_model(context.facts()))) {
-  for (CudaVariant& variant : all_.variants) {
-    for (CudaStage& stage : variant.stages) {
-      for (CudaStep& step : stage.steps) step.kernel = cuda::load(context, step.plan.source);
-    }
-  }
-  for (CudaPacking& packing : all_.packings) packing.kernel = cuda::load(context, packing.plan.source);
-
+  load_kernels(all_, context);
   const std::int64_t images = images_per_pass(problem, options.workspace_limit);
   example_workspace_bytes_ = static_cast<std::size_t>(images) * image_workspace_bytes(problem);
   example_is_wide_ = !counts_in_32_bits(problem, images);

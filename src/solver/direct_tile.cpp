@@ -40,9 +40,11 @@ Grids grids(const shared::Shape& shape, const shared::Sizes& sizes) {
 }  // namespace
 
 int resident_blocks(const Task& task, const DirectTile& tile) {
-  const bool many_registers = task.wide || task.strided || number_type(task) == DType::float64 ||
-                              task.problem.padding_mode != PaddingMode::zeros ||
-                              task.problem.kind == Kind::transposed || direct_vector(task) > 1;
+  const Problem& problem = task.problem;
+  const bool dynamic = std::ranges::any_of(problem.dynamic_input, [](bool one) { return one; });
+  const bool many_registers = task.wide || task.strided || dynamic || number_type(task) == DType::float64 ||
+                              problem.padding_mode != PaddingMode::zeros || problem.kind == Kind::transposed ||
+                              direct_vector(task) > 1;
   return (many_registers ? 2 : 3) * 128 / tile.threads;
 }
 
@@ -50,12 +52,12 @@ std::vector<DirectTile> direct_tiles(const Task& task) {
   const int most = number_type(task) == DType::float64 ? 32 : 64;
   const std::int64_t channels_of_group = task.problem.out_channels / task.problem.groups;
   std::vector<DirectTile> tiles;
-  for (const int channels : {16, 8, 4, 2, 1}) {
+  for (const int channels : {32, 16, 8, 4, 2, 1}) {
     // One tile that overhangs is enough.
     if (channels > 1 && channels / 2 >= channels_of_group) continue;
     for (const int pixels : {8, 4, 2, 1}) {
-      if (channels * pixels > most) continue;
-      if (pixels == 8 && channels > 2) continue;  // coordinates of eight pixels leave no registers for more
+      if (channels * pixels > most || (channels == 32 && most == 32)) continue;
+      if (pixels == 8 && channels > 1) continue;  // pointers of eight pixels leave no registers for more
       for (const int threads : {128, 64}) tiles.push_back({.threads = threads, .pixels = pixels, .channels = channels});
     }
   }

@@ -70,6 +70,8 @@ class Completion(unittest.TestCase):
         self.assertEqual(["transposed"], offered("problems", "--kind", "t"))
         self.assertEqual(["zsh"], offered("completion", "z"))
         self.assertEqual([], offered("specs", "k"))
+        self.assertEqual(["verify"], offered("cache", "v"))
+        self.assertEqual(["tensor.npy"], offered("cache", "export", "te"))
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ class Schemas(unittest.TestCase):
         self.expect("specs", (0,), "specs", "--device", "cpu")
         self.expect("problems", (0,), "problems")
         self.expect("problems", (0,), "problems", "kernelbench", "DepthwiseSeparable2d(4, 6, 3) @ 1x4x8x8")
+        self.expect("cache", (0,), "cache", "list")
         self.expect("error", (2,), "plan", "kb99")
         quick = ["--device", "cpu", "--rounds", "2", "--idle-ms", "0", "--sustained-s", "0"]
         self.expect("bench", (0, 9), "bench", PROBLEM, *quick, "--against", "onednn")

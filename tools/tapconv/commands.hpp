@@ -24,6 +24,7 @@ void add_check(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_specs(CLI::App& app, int& exit_code);
 void add_problems(CLI::App& app, int& exit_code);
+void add_cache(CLI::App& app, int& exit_code);
 /// Prints scripts for all subcommands of `app`, which outlives it.
 void add_completion(CLI::App& app, int& exit_code);
 

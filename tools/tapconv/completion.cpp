@@ -18,8 +18,8 @@ Completion completion_of(const std::string& value) {
     const std::size_t end = std::min(value.find('|', begin), value.size());
     const std::string part = value.substr(begin, end - begin);
     begin = end + 1;
-    if (part == "FILE" || part == "@FILE")
-      completion.files = part == "FILE";
+    if (part == "FILE" || part == "FOLDER" || part == "@FILE")
+      completion.files = part != "@FILE";
     else if (part == "PROBLEM")
       completion.problems = true;
     else if (std::none_of(part.begin(), part.end(), [](char c) { return c >= 'A' && c <= 'Z'; }))

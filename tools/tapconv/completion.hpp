@@ -10,7 +10,7 @@ namespace tapconv::cli {
 struct Completion {
   bool files = false;
   bool problems = false;           ///< names of problems and lists
-  std::vector<std::string> words;  ///< one of these
+  std::vector<std::string> words;  ///< one of these, beside files if those can stand there too
 };
 
 struct CompletedOption {

@@ -8,7 +8,9 @@ namespace {
 
 /// A shell command that fills COMPREPLY with what fits; empty if nothing can be offered.
 std::string reply(const Completion& value) {
-  if (value.files) return R"sh(COMPREPLY=($(compgen -f -- "$word")); compopt -o filenames 2>/dev/null)sh";
+  if (value.files)
+    return fmt::format(R"sh(COMPREPLY=($(compgen -f -W "{}" -- "$word")); compopt -o filenames 2>/dev/null)sh",
+                       fmt::join(value.words, " "));
   if (value.problems) return R"sh(COMPREPLY=($(compgen -W "$(tapconv problems --names 2>/dev/null)" -- "$word")))sh";
   if (!value.words.empty())
     return fmt::format(R"sh(COMPREPLY=($(compgen -W "{}" -- "$word")))sh", fmt::join(value.words, " "));

@@ -18,10 +18,10 @@ std::string quoted(const std::string& text) {
 
 /// The arguments of `complete` that say what can stand in a value's place.
 std::string choice(const Completion& value) {
-  if (value.files) return " -F";
   if (value.problems) return " -a '(tapconv problems --names 2>/dev/null)'";
-  if (!value.words.empty()) return fmt::format(" -a '{}'", fmt::join(value.words, " "));
-  return "";
+  std::string arguments = value.files ? " -F" : "";
+  if (!value.words.empty()) arguments += fmt::format(" -a '{}'", fmt::join(value.words, " "));
+  return arguments;
 }
 
 }  // namespace

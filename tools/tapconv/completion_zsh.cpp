@@ -21,6 +21,7 @@ std::string quoted(const std::string& text, std::string_view special) {
 }
 
 std::string action(const Completion& value) {
+  if (value.files && !value.words.empty()) return fmt::format("{{compadd {}; _files}}", fmt::join(value.words, " "));
   if (value.files) return "_files";
   if (value.problems) return "_tapconv_problems";
   if (!value.words.empty()) return fmt::format("({})", fmt::join(value.words, " "));

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "tapconv/cache.hpp"
 #include "tapconv/workbench.hpp"
 
 namespace tapconv::cli {
@@ -17,6 +18,9 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json to_json(const SpecsReport& report);
 [[nodiscard]] Json to_json(const std::vector<ProblemList>& lists);
 [[nodiscard]] Json to_json(const std::vector<NamedProblem>& problems);
+[[nodiscard]] Json to_json(const CacheReport& report);
+[[nodiscard]] Json to_json(const CachePruning& pruning);
+[[nodiscard]] Json to_json(const CacheExport& result);
 
 /// Writes one object and a newline to standard output.
 void print(const Json& json);

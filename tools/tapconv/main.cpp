@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
   add_bench(app, exit_code);
   add_specs(app, exit_code);
   add_problems(app, exit_code);
+  add_cache(app, exit_code);
   add_completion(app, exit_code);
 
   // Beyond a file size limit writing fails, with a message, instead of ending the process.

@@ -29,8 +29,8 @@ constexpr float round_to_fp16(float value) {
 
 // The contract is tapconv::round_operand's.
 constexpr float round_operand(float value, Rounding rounding) {
-  // A NaN must not become an infinity by losing its bits, nor wrap around by a carry.
-  if ((__builtin_bit_cast(unsigned, value) & 0x7f800000u) == 0x7f800000u) return value;
+  // A NaN must not become an infinity by losing its bits, nor wrap around by a carry. An infinity stays one below.
+  if (value != value) return value;
   switch (rounding) {
     case Rounding::exact:
       return value;

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Times every candidate of the CUDA solvers on problems of many kinds, and compares the cost models with what is measured.
+
+    python3 bench/direct_candidates.py --commit HASH --out results/h200
+
+Needs a GPU and the build of scripts/gpu_suite.py. Writes direct_candidates.json.
+"""
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+from gpu_suite import evidence_header  # noqa: E402
+
+# None is of the published list: its neighbours are.
+PROBLEMS = (
+    "Conv2d(64, 128, (5,7), bias=False) @ 2x64x300x200",
+    "Conv2d(64, 128, (5,7), bias=False, math=tf32) @ 2x64x300x200",
+    "Conv1d(64, 96, 3, stride=3, dilation=4) @ 16x64x65000",
+    "Conv1d(48, 80, 9, padding=4) @ 16x48x4001",
+    "Conv1d(1, 32, 31, stride=2) @ 8x1x100000",
+    "Conv2d(3, 48, 11, stride=4, padding=2) @ 32x3x227x227",
+    "Conv2d(96, 96, 3, padding=1) @ 16x96x57x57",
+    "Conv2d(96, 96, 3, padding=1, layout=channels_last) @ 16x96x57x57",
+    "Conv2d(96, 96, 3, padding=1, dtype=bfloat16) @ 16x96x57x57",
+    "Conv2d(96, 96, 3, padding=1, dtype=float16, layout=channels_last) @ 16x96x57x57",
+    "Conv2d(96, 96, 3, padding=1, math=tf32) @ 1x96x57x57",
+    "Conv2d(96, 96, 3, padding=1, padding_mode='reflect') @ 16x96x57x57",
+    "Conv2d(512, 512, 3, padding=1) @ 1x512x7x7",
+    "Conv2d(512, 2048, 1) @ 1x512x7x7",
+    "Conv2d(512, 2048, 1) @ 32x512x7x7",
+    "Conv2d(256, 64, 1, stride=2) @ 16x256x55x55",
+    "Conv2d(144, 144, 3, padding=1, groups=144) @ 16x144x56x56",
+    "Conv2d(144, 144, 7, padding=3, groups=144, layout=channels_last) @ 16x144x28x28",
+    "Conv2d(128, 128, 3, padding=1, groups=32) @ 16x128x56x56",
+    "ConvTranspose1d(64, 32, 8, stride=4, padding=2) @ 8x64x20000",
+    "ConvTranspose2d(64, 48, 4, stride=2, padding=1) @ 8x64x65x65",
+    "ConvTranspose2d(128, 64, 3, stride=2, padding=1, output_padding=1) @ 8x128x33x33",
+    "ConvTranspose3d(32, 32, 3, padding=1) @ 2x32x24x24x24",
+    "Conv3d(16, 32, 3, padding=1) @ 2x16x33x40x40",
+    "Conv3d(3, 24, 5, stride=2) @ 2x3x33x65x65",
+    "Conv2d(20, 30, 3, dtype=float64) @ 4x20x64x64",
+)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--commit", required=True, help="the commit that this tree is")
+    parser.add_argument("--out", required=True, type=Path, help="folder of direct_candidates.json")
+    parser.add_argument("problems", nargs="*", default=PROBLEMS)
+    arguments = parser.parse_args()
+    build = ROOT / "build" / "gpu"
+    done = subprocess.run([build / "bench" / "direct_candidates", "cuda:0", *arguments.problems], check=True, capture_output=True, text=True)
+    problems = [json.loads(line) for line in done.stdout.splitlines()]
+    specs = json.loads(subprocess.run([build / "tapconv", "specs", "--json"], check=True, capture_output=True, text=True).stdout)
+    losses, errors = [], []
+    for problem in problems:
+        rows = problem["candidates"]
+        best = min(rows, key=lambda row: row["ms"])
+        losses.append(rows[0]["ms"] / best["ms"])  # the first is what the model chooses
+        errors += [math.log(row["predicted_ms"] / row["ms"]) for row in rows]
+        print(f"{rows[0]['ms']:9.4f} chosen {best['ms']:9.4f} best, predicted {rows[0]['predicted_ms']:9.4f}  {problem['problem']}: "
+              f"{rows[0]['configuration']} / {best['configuration']}, {rows[0]['registers']} registers, worst local {max(row['local_bytes'] for row in rows)}")
+    summary = {
+        "geometric_mean_loss": math.exp(sum(map(math.log, losses)) / len(losses)),
+        "worst_loss": max(losses),
+        "rms_log_error": math.sqrt(sum(error * error for error in errors) / len(errors)),
+    }
+    print(summary)
+    header = evidence_header("bench/direct_candidates.py", arguments.commit, specs)
+    (arguments.out / "direct_candidates.json").write_text(json.dumps(header | {"summary": summary, "problems": problems}, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
