@@ -13,3 +13,16 @@ function(tapconv_embed)
     DEPENDS ${EMBED_FILES} ${script}
     VERBATIM)
 endfunction()
+
+# tapconv_hash(OUTPUT file.cpp BASE folder FILES a b ...): writes a C++ source that defines device_code_sha256()
+# (tapconv/workbench.hpp), as scripts/evidence.py computes it.
+function(tapconv_hash)
+  cmake_parse_arguments(HASH "" "OUTPUT;BASE" "FILES" ${ARGN})
+  set(script ${PROJECT_SOURCE_DIR}/cmake/hash_files.cmake)
+  list(JOIN HASH_FILES "|" files)
+  add_custom_command(
+    OUTPUT ${HASH_OUTPUT}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${HASH_OUTPUT} -DBASE=${HASH_BASE} "-DFILES=${files}" -P ${script}
+    DEPENDS ${HASH_FILES} ${script}
+    VERBATIM)
+endfunction()

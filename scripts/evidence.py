@@ -23,16 +23,13 @@ REQUIRED = ("tests.json", "check.json", "bench.json", "specs.json")
 
 
 def device_code_hash(root: Path = ROOT) -> str:
-    """SHA-256 over the paths and contents of all files in kernels/, src/cuda and src/solver: the kernels, what compiles and launches
-    them, and what chooses their parameters. Not covered: how they are driven and measured (src/engine, src/workbench)."""
-    digest = hashlib.sha256()
-    for folder in DEVICE_CODE:
-        for path in sorted((root / folder).rglob("*")):
-            if path.is_file():
-                content = path.read_bytes()
-                digest.update(f"{path.relative_to(root).as_posix()}\0{len(content)}\0".encode())
-                digest.update(content)
-    return digest.hexdigest()
+    """SHA-256 over what sha256sum prints of all files in kernels/, src/cuda and src/solver, by name: the kernels, what compiles and
+    launches them, and what chooses their parameters. Not covered: how they are driven and measured (src/engine, src/workbench).
+    cmake/hash_files.cmake computes the same."""
+    paths = [path for folder in DEVICE_CODE for path in (root / folder).rglob("*") if path.is_file()]
+    names = sorted(path.relative_to(root).as_posix() for path in paths)
+    lines = [f"{hashlib.sha256((root / name).read_bytes()).hexdigest()}  {name}\n" for name in names]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def problems_of_header(header: dict) -> Iterator[str]:

@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """Builds Tapconv, runs its GPU tests and benchmarks, and writes results/<gpu>/.
 
-    python3 scripts/gpu_suite.py --commit $(git rev-parse HEAD) [--tier quick|full] [--out results/h200]
+    python3 scripts/gpu_suite.py --commit $(git rev-parse HEAD) [--tier quick|full] [--seed 1] [--out results/h200]
 
-Needs no network and no git: the caller says which commit this tree is. `quick` (under two minutes with the build) runs every test and
-judges about a million of kb56's and kb76's outputs; `full` judges many more and benchmarks by the full protocol, beside every cuDNN
-engine. Exits with 1 if a test, a check or a bench failed or a time is implausible; the results are written all the same.
+Needs no network and no git: the caller says which commit this tree is. docs/testing.md says what the tests are.
+
+- `quick` (meant to take two minutes with the build): every test but the published problems at full size, 300 fuzzed problems; judges about
+  a million of kb56's and kb76's outputs.
+- `full` (eight minutes): 3,000 fuzzed problems, the published problems at full size, the tools of compute-sanitizer on a few problems;
+  judges many more outputs and benchmarks by the full protocol, beside every cuDNN engine.
+
+Exits with 1 if a test, a tool, a check or a bench failed or a time is implausible; the results are written all the same.
 """
 
 import argparse
@@ -13,9 +18,11 @@ import datetime
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from evidence import ROOT, device_code_hash
@@ -25,7 +32,13 @@ TAPCONV = BUILD / "tapconv"
 # With the outputs that the full tier judges: all 130 million, and 16 of 1432 million.
 PROBLEMS = {"kb56": "all", "kb76": "16777216"}
 CONTRACTS = ("ieee", "fp32", "tf32")
-SHARDS = 8
+TEST_PROGRAM = BUILD / "tests" / "tapconv_gpu_tests"
+FUZZ_PROBLEMS = {"quick": 300, "full": 3000}
+# Tests that need much of the device's memory run in few processes, after all others.
+LARGE_SHARDS = 3
+SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
+SANITIZER_SECONDS = 180
+SLOWEST = 10
 
 
 def library_environment() -> dict[str, str]:
@@ -59,6 +72,12 @@ def without_root(text: str) -> str:
     return text.replace(f"{ROOT}/", "")
 
 
+def find_sanitizer() -> str | None:
+    """compute-sanitizer's path, if it is installed."""
+    cuda_home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    return shutil.which("compute-sanitizer", path=":".join([os.environ.get("PATH", ""), f"{cuda_home}/bin", "/usr/local/cuda/bin"]))
+
+
 def doubts_of(bench: dict) -> list[str]:
     """Why a bench that ran cannot be believed."""
     doubts = [
@@ -76,11 +95,12 @@ class Suite:
         self.full = arguments.tier == "full"
         self.environment = library_environment()
         self.failures: list[str] = []
+        self.fuzz = {"problems": FUZZ_PROBLEMS[arguments.tier], "seed": arguments.seed}
         self.build()
         self.specs = self.tapconv("specs")
         self.out = Path(arguments.out) if arguments.out else ROOT / "results" / self.short_name()
         self.out.mkdir(parents=True, exist_ok=True)
-        script = f"scripts/gpu_suite.py --tier {arguments.tier}"
+        script = f"scripts/gpu_suite.py --tier {arguments.tier} --seed {arguments.seed}"
         self.header = evidence_header(script, arguments.commit, self.specs)
 
     def short_name(self) -> str:
@@ -108,40 +128,98 @@ class Suite:
     def write(self, name: str, body: dict) -> None:
         (self.out / name).write_text(json.dumps(self.header | body, indent=1) + "\n")
 
-    def tests(self) -> None:
-        """The test program in shards, which compile their kernels beside each other."""
-        reports = [BUILD / f"gpu-tests-{shard}.json" for shard in range(SHARDS)]
-        shards = []
-        for shard, report in enumerate(reports):
-            report.unlink(missing_ok=True)
-            environment = self.environment | {"GTEST_TOTAL_SHARDS": str(SHARDS), "GTEST_SHARD_INDEX": str(shard)}
-            command = [BUILD / "tests" / "tapconv_gpu_tests", f"--gtest_output=json:{report}"]
-            shards.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+    def run_shard(self, name: str, test_filter: str, shard: int, shards: int) -> tuple[list[dict], list[dict]]:
+        """The tests of one process, and what that process died of."""
+        report = BUILD / f"gpu-tests-{name}-{shard}.json"
+        report.unlink(missing_ok=True)
+        sharding = {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)}
+        fuzz = {"TAPCONV_FUZZ_PROBLEMS": str(self.fuzz["problems"]), "TAPCONV_FUZZ_SEED": str(self.fuzz["seed"])}
+        command = [TEST_PROGRAM, f"--gtest_filter={test_filter}", f"--gtest_output=json:{report}"]
+        begin = time.monotonic()
+        done = subprocess.run(
+            command, env=self.environment | sharding | fuzz, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+        suites = json.loads(report.read_text())["testsuites"] if report.exists() else []
+        cases = [case for suite in suites for case in suite["testsuite"]]
+        failed = sum(bool(case.get("failures")) for case in cases)
+        print(f"tests, {name} {shard + 1} of {shards}: {len(cases)} in {time.monotonic() - begin:.0f} s, {failed} failed", flush=True)
+        # A failed test makes the program end with 1 and is told of with the tests; anything else is the program's own failure.
+        if report.exists() and (done.returncode == 0 or (done.returncode == 1 and failed)):
+            return cases, []
+        end = {"name": f"{name} {shard}", "status": f"ended with {done.returncode}", "failures": [without_root(done.stdout[-3000:])]}
+        return cases, [end]
+
+    def run_shards(self, name: str, test_filter: str, shards: int) -> tuple[list[dict], list[dict]]:
+        """Tests spread over processes, which compile their kernels beside each other."""
         tests, ends = [], []
-        for shard, (process, report) in enumerate(zip(shards, reports)):
-            output, _ = process.communicate()
-            suites = json.loads(report.read_text())["testsuites"] if report.exists() else []
-            cases = [case for suite in suites for case in suite["testsuite"]]
-            tests += cases
-            # A failed test makes the program end with 1 and is told of below; anything else is the program's own failure.
-            told = process.returncode == 1 and any(case.get("failures") for case in cases)
-            if not report.exists() or (process.returncode != 0 and not told):
-                ends.append({"name": f"shard {shard}", "status": f"ended with {process.returncode}", "failures": [without_root(output[-3000:])]})
-                self.failures.append(f"shard {shard} of the tests ended with {process.returncode}:\n{ends[-1]['failures'][0]}")
+        with ThreadPoolExecutor(shards) as pool:
+            for done in as_completed([pool.submit(self.run_shard, name, test_filter, shard, shards) for shard in range(shards)]):
+                more_tests, more_ends = done.result()
+                tests += more_tests
+                ends += more_ends
+        return tests, ends
+
+    def tests(self) -> None:
+        shards = max((os.cpu_count() or 2) // 2, 1)
+        tests, ends = self.run_shards("tests", "-*/Large*", shards)
+        large_tests, large_ends = self.run_shards("large", "*/Large*" if self.full else "*/LargeTensors*", LARGE_SHARDS)
         rows = []
-        for case in sorted(tests, key=lambda case: (case["classname"], case["name"])):
+        for case in sorted(tests + large_tests, key=lambda case: (case["classname"], case["name"])):
             name = f"{case['classname']}.{case['name']}"
             failures = [without_root(failure["failure"]) for failure in case.get("failures", [])]
             status = "failed" if failures else {"COMPLETED": "passed"}.get(case["result"], case["result"].lower())
             rows.append({"name": name, "status": status, "seconds": float(case["time"].rstrip("s"))} | ({"failures": failures} if failures else {}))
             if status != "passed":
                 self.failures.append("\n".join([f"test {name}: {status}", *failures]))
-        rows += ends
+        for row in sorted(rows, key=lambda row: -row["seconds"])[:SLOWEST]:
+            print(f"  {row['seconds']:7.1f} s  {row['name']}")
+        for end in ends + large_ends:
+            self.failures.append(f"the process {end['name']} of the tests {end['status']}:\n{end['failures'][0]}")
+            rows.append(end)
         passed = sum(row["status"] == "passed" for row in rows)
-        self.write("tests.json", {"passed": passed, "not_passed": len(rows) - passed, "tests": rows})
-        print(f"tests: {passed} passed, {len(rows) - passed} not")
+        self.write("tests.json", {"fuzz": self.fuzz, "passed": passed, "not_passed": len(rows) - passed, "tests": rows})
+        print(f"tests: {passed} passed, {len(rows) - passed} not; {self.fuzz['problems']} fuzzed problems from seed {self.fuzz['seed']}")
         if not rows:
             self.failures.append("no test ran")
+
+    def sanitize(self, program: str, tool: str) -> dict:
+        """The sanitized tests under one tool."""
+        command = [program, "--tool", tool, "--error-exitcode", "86", TEST_PROGRAM, "--gtest_filter=*Sanitized*"]
+        begin = time.monotonic()
+        try:
+            done = subprocess.run(
+                command,
+                env=self.environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+                timeout=SANITIZER_SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            return {"tool": tool, "status": "timed out", "seconds": SANITIZER_SECONDS}
+        # All of them ran, none was skipped.
+        ran = re.search(r"\[  PASSED  \] [1-9]\d* tests?\.", done.stdout) and "[  SKIPPED ]" not in done.stdout
+        summary = [line.strip("= ") for line in done.stdout.splitlines() if line.startswith("=========") and "SUMMARY" in line]
+        passed = done.returncode == 0 and ran and summary
+        result = {"tool": tool, "status": "passed" if passed else "failed", "seconds": round(time.monotonic() - begin, 1), "summary": summary}
+        return result if passed else result | {"exit_code": done.returncode, "output": without_root(done.stdout[-4000:])}
+
+    def sanitizers(self) -> None:
+        if not self.full:
+            return
+        program = find_sanitizer()
+        if program is None:
+            # Told, but no failure of the code.
+            tools = [{"tool": tool, "status": "not run", "reason": "compute-sanitizer is not installed"} for tool in SANITIZERS]
+        else:
+            with ThreadPoolExecutor(len(SANITIZERS)) as pool:
+                tools = list(pool.map(lambda tool: self.sanitize(program, tool), SANITIZERS))
+        for tool in tools:
+            print(f"{tool['tool']}: {tool['status']}", *tool.get("summary", []), tool.get("reason", ""))
+            if tool["status"] in ("failed", "timed out"):
+                self.failures.append("\n".join(filter(None, [f"{tool['tool']}: {tool['status']}", tool.get("output")])))
+        self.write("sanitizer.json", {"tools": tools})
 
     def checks(self) -> None:
         checks = []
@@ -179,14 +257,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--commit", required=True, help="the commit that this tree is")
     parser.add_argument("--tier", choices=("quick", "full"), default="quick")
+    parser.add_argument("--seed", type=int, default=1, help="of the first fuzzed problem (default: 1)")
     parser.add_argument("--out", help="where to write (default: results/ and the GPU's name)")
     arguments = parser.parse_args()
     if not re.fullmatch(r"[0-9a-f]{7,40}", arguments.commit):
         parser.error(f"--commit {arguments.commit}: valid: 7 to 40 hexadecimal digits")
+    if arguments.seed < 0:
+        parser.error(f"--seed {arguments.seed}: valid: 0 or more")
     start = time.monotonic()
     suite = Suite(arguments)
     print(f"built in {time.monotonic() - start:.0f} s")
-    for step in (suite.tests, suite.checks, suite.benchmarks):
+    for step in (suite.tests, suite.sanitizers, suite.checks, suite.benchmarks):
         begin = time.monotonic()
         step()
         print(f"{step.__name__}: {time.monotonic() - begin:.0f} s")

@@ -6,6 +6,7 @@
 """
 
 import json
+import statistics
 import sys
 import textwrap
 from pathlib import Path
@@ -159,6 +160,53 @@ def sentence() -> str:
     return "\n".join([f"    $ tapconv check 'kb56(math=fp32)' --against cudnn{samples}", *(f"    {line}" for line in lines)])
 
 
+def fastest(row: dict) -> dict | None:
+    """The fastest right configuration of the library, of any layout."""
+    return min(row["best"], key=lambda best: best["spaced_ms"], default=None)
+
+
+def suite_summary() -> str:
+    """What `tapconv bench --suite kernelbench` found: how the engine stands, and where it stands worst."""
+    if not (RESULTS / "kernelbench.json").exists():
+        return "Not measured yet."
+    results = load("kernelbench.json")
+    measured = [row for row in results["rows"] if row["report"]]
+    compared = sorted((row for row in measured if fastest(row)), key=lambda row: fastest(row)["ratio"])
+    shares = [row["report"]["engine"]["reach_share"] for row in measured if "reach_share" in row["report"]["engine"]]
+    torch = [
+        framework["entry"]["spaced_ms"] / row["report"]["engine"]["spaced_ms"]
+        for row in measured
+        for framework in row["report"]["frameworks"]
+        if framework["name"] == "torch" and framework["entry"]
+    ]
+    means = [
+        f"{label}, geometric mean over {len(values)}: {statistics.geometric_mean(values):.2f}."
+        for label, values in (
+            ("cuDNN's best / ours", [fastest(row)["ratio"] for row in compared]),
+            ("PyTorch's default / ours", torch),
+            ("Share of the reach", shares),
+        )
+        if values
+    ]
+    lines = [
+        f"`{results['script']}` on one {results['gpu']}, {results['date'][:10]}, commit `{results['commit'][:12]}`: {len(measured)} of "
+        f"{len(results['rows'])} problems measured, each under its own contract. Spaced medians; above 1, Tapconv is the faster.",
+        "",
+        *bullets(means),
+        "",
+        "The five that stand worst against cuDNN, and the five that stand best:",
+        "",
+        "| problem | contract | solver | ours, ms | cuDNN's best, ms | cuDNN's best / ours |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in compared if len(compared) <= 10 else compared[:5] + compared[-5:]:
+        engine, best = row["report"]["engine"], fastest(row)
+        lines.append(
+            f"| {row['name']} | {row['contract']} | `{engine['name']}` | {cell(engine)} | {best['spaced_ms']:.2f} ({best['layout']}) | {best['ratio']:.2f} |"
+        )
+    return "\n".join(lines)
+
+
 def variants() -> str:
     """The table of bench/direct_variants.py."""
     rows = load("direct_variants.json")["variants"]
@@ -198,7 +246,7 @@ def main() -> int:
         return 2
     text = with_block(README.read_text(), "sentence", sentence())
     wanted = {
-        README: with_block(text, "tables", table()),
+        README: with_block(with_block(text, "suite", suite_summary()), "tables", table()),
         KERNELS: with_block(KERNELS.read_text(), "variants", variants()),
         DEPENDENCIES: with_block(DEPENDENCIES.read_text(), "overhead", overhead()),
         PICTURE: picture(),

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tapconv/engine.hpp"
@@ -77,11 +79,16 @@ struct CheckReport {
 struct BenchRequest {
   Problem problem;
   Device device;
-  std::string against;  ///< "cudnn" (on cuda), "onednn" (on cpu), or empty: the engine alone
+  /// Each at most once: "cudnn" (on cuda) or "onednn" (on cpu), every configuration of a library; "torch", PyTorch at
+  /// its default settings in a process of its own; "torch-benchmark", the same with torch.backends.cudnn.benchmark on
+  /// from the start. None: the engine alone.
+  std::vector<std::string> against;
   std::uint64_t seed = 0;
-  int rounds = 15;           ///< 1 to 1000; each times every contender once, in random order
-  double idle_ms = 40;       ///< before every timed call; 0 to 10000
-  double sustained_s = 0.5;  ///< of back-to-back calls, 0 to 60; 0: not measured
+  int rounds = 15;                ///< 1 to 1000; each times every contender once, in random order
+  double idle_ms = 40;            ///< before every timed call; 0 to 10000
+  double sustained_s = 0.5;       ///< of back-to-back calls, 0 to 60; 0: not measured
+  int finalists = 5;              ///< 1 to 100: so many configurations of the library are measured by the full protocol
+  double worker_timeout_s = 180;  ///< 1 to 3600: PyTorch is given up after so long without an answer
   Progress progress;
 };
 
@@ -104,13 +111,29 @@ struct BenchReport {
   Problem problem;
   Device device;
   std::string device_name;
+  std::string configuration;  ///< of the engine's solver, for people
   BenchEntry engine;
-  std::vector<BenchEntry> references;  ///< best first
-  std::int64_t considered = 0;         ///< reference configurations that ran once
-  std::int64_t refused = 0;            ///< that were offered and could not run
-  int rounds = 0;                      ///< that count
-  int dropped_rounds = 0;              ///< for thermal or hardware slowdown
-  bool as_declared = true;             ///< the engine's fingerprint fits the contract
+  std::vector<BenchEntry> references;  ///< the library's configurations that were measured, best first
+  /// Every configuration that the library offered, in its order.
+  struct Trial {
+    std::string name, layout;
+    std::vector<std::string> notes;
+    double ms = 0;       ///< of one call with cold caches; 0 if it was refused
+    std::string reason;  ///< why it was refused; empty if it ran
+  };
+  std::vector<Trial> trials;
+  std::string refusal;  ///< why the library has no configuration for the problem; only bench_suite() lets that pass
+  /// What PyTorch took. Measured by itself, not in pairs with the engine.
+  struct Framework {
+    std::string name;                             ///< as in BenchRequest::against
+    std::optional<BenchEntry> entry;              ///< absent if it failed
+    std::string reason;                           ///< why it failed
+    std::map<std::string, std::string> versions;  ///< of what it used, as it says
+  };
+  std::vector<Framework> frameworks;
+  int rounds = 0;           ///< that count
+  int dropped_rounds = 0;   ///< for thermal or hardware slowdown
+  bool as_declared = true;  ///< the engine's fingerprint fits the contract
   /// Time of the best reference whose outputs are right / engine time, over rounds: median and its 95 % interval.
   /// Above 1: the engine is faster.
   struct Ratio {
@@ -123,8 +146,26 @@ struct BenchReport {
   bool power_capped = false;
 };
 
-/// Times the engine, and references beside it, by the rules of docs/measuring.md. Throws Error.
+/// Times the engine, and references beside it, by the rules of docs/measuring.md. Throws Error; that PyTorch fails is
+/// said in the report.
 [[nodiscard]] BenchReport bench(const BenchRequest& request);
+
+/// One problem of a suite.
+struct SuiteRow {
+  NamedProblem named;
+  std::string date;                   ///< when it was measured: UTC, ISO 8601
+  std::optional<BenchReport> report;  ///< absent if the engine could not be measured
+  std::string reason;                 ///< why not
+};
+
+/// Benches each of `problems` by the protocol of `request` (whose own problem is ignored) and hands each row to `done`.
+/// An Error of a problem is its row's reason, and that a reference refuses a problem is said in its report. PyTorch's
+/// process serves all problems. Throws Error{usage} for a request that no problem could be measured by.
+void bench_suite(const std::vector<NamedProblem>& problems, const BenchRequest& request,
+                 const std::function<void(const SuiteRow&)>& done);
+
+/// SHA-256 over the library's device code and what compiles and launches it; scripts/evidence.py says over what.
+[[nodiscard]] std::string_view device_code_sha256() noexcept;
 
 /// Facts of a device and ceilings measured on it now.
 struct SpecsReport {
@@ -134,6 +175,9 @@ struct SpecsReport {
   std::map<std::string, double> measured;       ///< like "copy_TB_per_s": 4.2; units in the names
   std::map<std::string, std::string> versions;  ///< of driver and libraries that are present
 };
+
+/// The same without measuring. Throws Error{environment} if there is no such device.
+[[nodiscard]] SpecsReport describe(const Device& device);
 
 /// Throws Error{environment} if there is no such device.
 [[nodiscard]] SpecsReport specs(const Device& device, const Progress& progress = {});

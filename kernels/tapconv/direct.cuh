@@ -19,71 +19,37 @@
 // read as +0 and multiplied.
 #pragma once
 
-#include "tapconv/epilogue.cuh"
-#include "tapconv/geometry.cuh"
-#include "tapconv/numbers.cuh"
+#include "tapconv/direct_weights.cuh"
 
 namespace tapconv {
 
-// How a direct kernel cuts its problem up.
-struct DirectTile {
-  int threads;        // a block
-  int pixels;         // grid positions a thread
-  int channels;       // output channels a block
-  int pairs;          // (channel, tap) pairs of weights held in shared memory
-  int vector;         // input channels read at once
-  int vector_stored;  // output channels written at once
-  bool packed;        // the weights are as pack() left them
-};
-
 template <class Config>
-struct Direct {
-  using Number = typename Config::Number;
-  using Index = typename Config::Index;
-  using Unsigned = typename Config::Unsigned;
-  using Input = typename Config::Input;
-  using Weight = typename Config::Weight;
-  using Output = typename Config::Output;
-  using Geometry = tapconv::Geometry<Config>;
-  using Epilogue = tapconv::Epilogue<Config>;
+struct Direct : DirectWeights<Config> {
+  using Base = DirectWeights<Config>;
+  using Base::shape, Base::tile, Base::this_block, Base::locate, Base::stage;
+  using typename Base::Block, typename Base::Place, typename Base::Geometry, typename Base::Epilogue;
+  using typename Base::Number, typename Base::Index, typename Base::Unsigned, typename Base::Input,
+      typename Base::Output;
 
-  static constexpr shared::Shape shape = Config::shape;
-  static constexpr DirectTile tile = Config::tile;
+  template <int i>
+  static constexpr long long taps = Base::template taps<i>;
+  template <int i>
+  static constexpr Index taps_of(const Block& block) {
+    return Base::template taps_of<i>(block);
+  }
+
   static constexpr bool zeros = shape.boundary == shared::Boundary::zeros;
   static constexpr bool all_inside = shape.axis[0].inside && shape.axis[1].inside && shape.axis[2].inside;
 
   // Whether all taps of a plane are unrolled: not more code than the instruction caches like, and a mask of 32 bits.
-  template <int i>
-  static constexpr long long taps = Geometry::template uniform_taps<i>;
-  template <int i, class Block>
-  static constexpr Index taps_of(const Block& block) {
-    return taps<i> > 0 ? Index(taps<i>) : Index(block.axis[i].taps);
-  }
   static constexpr bool unrolled =
       zeros && taps<1> * taps<2> > 0 && taps<1>* taps<2> <= 25 && taps<0> > 0 && taps<0>* taps<1>* taps<2> <= 32;
   static constexpr int plane_taps = unrolled ? int(taps<1> * taps<2>) : 1;
-
-  static constexpr long long channel_blocks = (shape.out_channels + tile.channels - 1) / tile.channels;
-
-  static_assert(tile.threads % 32 == 0 && tile.threads <= 1024);
-  static_assert(tile.channels >= 1 && tile.pixels >= 1 &&
-                    tile.channels * tile.pixels * sizeof(Number) <= 64 * sizeof(float),
-                "accumulators would spill");
-  static_assert(tile.pairs * tile.channels * sizeof(Number) <= 48 * 1024, "static shared memory");
-  static_assert(tile.threads <= tile.pairs, "the sums of one pixel each fit where the weights were");
-  static_assert(shape.in_channels % tile.vector == 0 && shape.out_channels % tile.vector_stored == 0 &&
-                    tile.channels % tile.vector_stored == 0,
-                "no vector crosses the end of a group");
 
   // Weights read from shared memory at once: 16 bytes, if the rows are made of them.
   static constexpr int broadcast = tile.channels % int(16 / sizeof(Number)) == 0 ? int(16 / sizeof(Number)) : 1;
 
   using Sums = Number[tile.channels][tile.pixels];
-
-  // A grid position of one class.
-  struct Place {
-    Index image, q[3];
-  };
 
   // What the first tap of a grid position meets.
   struct Pixel {
@@ -98,24 +64,6 @@ struct Direct {
     const Input* start;  // zeros: at the row's first tap; else at the third coordinate 0
     bool inside;
   };
-
-  // What a block computes, and where its tensors lie.
-  struct Block {
-    shared::TapClass axis[3];
-    Index input[3];
-    shared::Strides strides;       // of the input
-    shared::WeightStrides weight;  // of the weights, as PyTorch has them
-    Index positions;
-    long long group, first_channel;  // of the group
-    int channels;                    // that exist
-  };
-
-  static Place locate(const Block& block, Index position) {
-    const Index g1 = Index(block.axis[1].grid), g2 = Index(block.axis[2].grid);
-    const Index plane = Index(block.axis[0].grid) * g1 * g2;
-    const Index rest = position % plane, rows = rest / g2;
-    return {.image = position / plane, .q = {rows / g1, rows % g1, rest % g2}};
-  }
 
   static Pixel pixel_at(const Block& block, const Place& place, const Input* input) {
     Pixel pixel;
@@ -221,22 +169,6 @@ struct Direct {
     add_tap(sums, elements, inside, weights, channel_pairs);
   }
 
-  // `count` neighbouring elements, through the read-only cache.
-  template <int count, class T>
-  static Vector<T, count> load(const T* element) {
-    using Bits = Vector<T, count>;
-    if constexpr (sizeof(Bits) == 2) {
-      return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const unsigned short*>(element)));
-    } else if constexpr (sizeof(Bits) == 4) {
-      return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const unsigned*>(element)));
-    } else if constexpr (sizeof(Bits) == 8) {
-      return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const unsigned long long*>(element)));
-    } else {
-      static_assert(sizeof(Bits) == 16);
-      return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const ulonglong2*>(element)));
-    }
-  }
-
   // All taps of channels [c, c + vector), whose weights are staged one after the other, `class_taps` pairs each.
   static void add_channels(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels], long long c,
                            const Number* weights, int class_taps) {
@@ -287,106 +219,12 @@ struct Direct {
     }
   }
 
-  // Index of a tap of the class in the whole filter, axis by axis.
-  template <int i>
-  static Index filter_tap(const Block& block, Index tap) {
-    return Index(block.axis[i].first_tap) + Index(block.axis[i].tap_step) * tap;
-  }
-
-  // Place of the block's first weight of channel c and tap `tap` of the class; its output channels lie `step` apart.
-  static long long weight_place(const Block& block, long long c, Index tap) {
-    const Index t2 = tap % taps_of<2>(block), rows = tap / taps_of<2>(block);
-    const Index t1 = rows % taps_of<1>(block), t0 = rows / taps_of<1>(block);
-    const Index f0 = filter_tap<0>(block, t0), f1 = filter_tap<1>(block, t1), f2 = filter_tap<2>(block, t2);
-    if constexpr (tile.packed) {
-      const long long filter = (f0 * shape.axis[1].kernel + f1) * shape.axis[2].kernel + f2;
-      return ((block.group * channel_blocks + block.first_channel / tile.channels) * shape.in_channels + c) *
-                 kernel_size * tile.channels +
-             filter * tile.channels;
-    } else {
-      return block.group * block.weight.group + block.first_channel * block.weight.out_channel +
-             c * block.weight.in_channel + f0 * block.weight.axis[0] + f1 * block.weight.axis[1] +
-             f2 * block.weight.axis[2];
-    }
-  }
-  static constexpr long long kernel_size = shape.axis[0].kernel * shape.axis[1].kernel * shape.axis[2].kernel;
-
-  // Whether the pairs of an output channel follow each other in memory.
-  static constexpr long long pair_step = tile.packed ? tile.channels : shape.weight.axis[2];
-  static constexpr bool consecutive =
-      !shape.transposed && (tile.packed || (shape.weight.axis[2] > 0 &&
-                                            shape.weight.axis[1] == shape.weight.axis[2] * shape.axis[2].kernel &&
-                                            shape.weight.axis[0] == shape.weight.axis[1] * shape.axis[1].kernel &&
-                                            shape.weight.in_channel == shape.weight.axis[0] * shape.axis[0].kernel));
-
-  // Fills weights[i][k] with pair i of the block's k-th output channel: taps [first, first + count) of channel c, and
-  // of the channels after it where count exceeds the class's taps. Output channels that do not exist are zero. A thread
-  // stays with one output channel.
-  static void stage(Number* weights, const Block& block, const void* source, long long c, Index first, int count,
-                    Index taps) {
-    using Source = typename Select<tile.packed, Number, Weight>::type;
-    static_assert(tile.threads % tile.channels == 0);
-    constexpr int step = tile.threads / tile.channels, batch = 8;  // loads in flight
-    const int k = threadIdx.x % tile.channels;
-    const bool exists = tile.packed || k < block.channels;
-    const Source* const from = static_cast<const Source*>(source) + (tile.packed ? k : k * block.weight.out_channel) +
-                               (consecutive ? weight_place(block, c, 0) + first * pair_step : 0);
-    __syncthreads();  // the previous chunk has been used
-    for (int start = threadIdx.x / tile.channels; start < count; start += batch * step) {
-      Number values[batch];
-#pragma unroll
-      for (int i = 0; i < batch; ++i) {
-        const int pair = start + i * step;
-        values[i] = 0;
-        if (exists && pair < count) {
-          const long long place =
-              consecutive ? pair * pair_step : weight_place(block, c + (first + pair) / taps, (first + pair) % taps);
-          const Source value = load<1>(from + place).at[0];
-          if constexpr (tile.packed)
-            values[i] = value;
-          else
-            values[i] = operand(value);
-        }
-      }
-#pragma unroll
-      for (int i = 0; i < batch; ++i) {
-        if (start + i * step < count) weights[(start + i * step) * tile.channels + k] = values[i];
-      }
-    }
-    __syncthreads();
-  }
-
-  static Number operand(Weight weight) { return round_to<Config::rounding>(Number(to_number(weight))); }
-
   static void run(const shared::Arguments& arguments) {
     __shared__ __align__(16) Number weights[tile.pairs * tile.channels];
     const Geometry geometry{arguments.sizes};
     const shared::Tensors& tensors = arguments.tensors;
-
-    // Blocks that read the same inputs are neighbours in the grid, so that they meet in the L2, and so are the residue
-    // classes, whose outputs interleave.
-    const long long index = (long long)blockIdx.y * gridDim.x + blockIdx.x;
-    const long long channel_block = index % channel_blocks,
-                    class_of_all = index / channel_blocks % Geometry::all_classes;
-    Block block;
-    block.axis[2] = geometry.template tap_class<2>(class_of_all % Geometry::template classes<2>);
-    block.axis[1] =
-        geometry.template tap_class<1>(class_of_all / Geometry::template classes<2> % Geometry::template classes<1>);
-    block.axis[0] =
-        geometry.template tap_class<0>(class_of_all / Geometry::template classes<2> / Geometry::template classes<1>);
-    block.input[0] = Index(geometry.template axis<0>().input);
-    block.input[1] = Index(geometry.template axis<1>().input);
-    block.input[2] = Index(geometry.template axis<2>().input);
-    block.strides = geometry.input_strides();
-    block.weight = geometry.weight_strides();
-    block.positions = Index(geometry.batch() * block.axis[0].grid * block.axis[1].grid * block.axis[2].grid);
-    block.group = index / channel_blocks / Geometry::all_classes % shape.groups;
-    block.first_channel = channel_block * tile.channels;
-    const long long rest = shape.out_channels - block.first_channel;
-    block.channels = int(rest < tile.channels ? rest : tile.channels);
-    const long long first =
-        index / channel_blocks / Geometry::all_classes / shape.groups * (tile.threads * tile.pixels);
-    if (first >= block.positions) return;
+    const Block block = this_block(geometry);
+    if (block.first >= block.positions) return;
 
     const Input* const input = static_cast<const Input*>(tensors.input);
     Pixel pixels[tile.pixels];
@@ -394,7 +232,7 @@ struct Direct {
 #pragma unroll
     for (int p = 0; p < tile.pixels; ++p) {
       // A position past the end reads, but never writes.
-      const long long position = first + threadIdx.x + p * tile.threads;
+      const long long position = block.first + threadIdx.x + p * tile.threads;
       pixels[p] = pixel_at(block, locate(block, Index(position < block.positions ? position : 0)), input);
 #pragma unroll
       for (int k = 0; k < tile.channels; ++k) sums[k][p] = 0;
@@ -414,7 +252,7 @@ struct Direct {
     } else {
       add_large_filter(sums, block, pixels, tensors.weight, weights, class_taps);
     }
-    store(sums, geometry, block, first, weights + threadIdx.x, tensors);
+    store(sums, geometry, block, weights + threadIdx.x, tensors);
   }
   // Channels whose loads are in flight together, where one channel has few.
   static constexpr int channel_loads = unrolled ? int(taps<0> * taps<1> * taps<2>) * tile.pixels : 32;
@@ -447,9 +285,10 @@ struct Direct {
   static constexpr bool rolled = Config::activation != Activation::none && Config::activation != Activation::relu &&
                                  Config::activation != Activation::leaky_relu;
 
-  static void store(const Sums& sums, const Geometry& geometry, const Block& block, long long first, Number* column,
+  static void store(const Sums& sums, const Geometry& geometry, const Block& block, Number* column,
                     const shared::Tensors& tensors) {
     // The places are found again: kept since the start, they would take registers from the loop.
+    long long first = block.first;
     ptx::forget(first);
     const shared::Strides output = geometry.output_strides(), residual = geometry.residual_strides();
     const long long channel = block.group * shape.out_channels + block.first_channel;
@@ -487,29 +326,6 @@ struct Direct {
           if (k < block.channels) store_vector(k, [&](int at) { return sums[at][p]; });
         }
       }
-    }
-  }
-
-  // Packs the weights for `tile.packed`: rounded, as [group][channel block][channel][tap of the filter][output
-  // channel]. `output` is where to.
-  static void pack(const shared::Arguments& arguments) {
-    const Geometry geometry{arguments.sizes};
-    const shared::WeightStrides from = geometry.weight_strides();
-    constexpr long long count = shape.groups * channel_blocks * shape.in_channels * kernel_size * tile.channels;
-    const long long step = (long long)gridDim.x * blockDim.x;
-    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
-      long long rest = i / tile.channels;
-      const long long tap = rest % kernel_size;
-      rest /= kernel_size;
-      const long long c = rest % shape.in_channels;
-      rest /= shape.in_channels;
-      const long long k = rest % channel_blocks * tile.channels + i % tile.channels, group = rest / channel_blocks;
-      const long long t2 = tap % shape.axis[2].kernel, t1 = tap / shape.axis[2].kernel % shape.axis[1].kernel,
-                      t0 = tap / shape.axis[2].kernel / shape.axis[1].kernel;
-      const long long place = group * from.group + k * from.out_channel + c * from.in_channel + t0 * from.axis[0] +
-                              t1 * from.axis[1] + t2 * from.axis[2];
-      static_cast<Number*>(arguments.tensors.output)[i] =
-          k < shape.out_channels ? operand(static_cast<const Weight*>(arguments.tensors.weight)[place]) : Number(0);
     }
   }
 };

@@ -22,6 +22,9 @@ inline float to_number(Bfloat16 value) { return __uint_as_float((unsigned)value.
 inline void from_number(float value, float& to) { to = value; }
 inline void from_number(float value, double& to) { to = value; }
 inline void from_number(double value, double& to) { to = value; }
+inline void from_number(double value, float& to) { to = float(value); }
+inline void from_number(double value, Half& to) { to.bits = ptx::cvt_rn_f16_f32(float(value)); }
+inline void from_number(double value, Bfloat16& to) { to.bits = ptx::cvt_rn_bf16_f32(float(value)); }
 inline void from_number(float value, Half& to) { to.bits = ptx::cvt_rn_f16_f32(value); }
 inline void from_number(float value, Bfloat16& to) { to.bits = ptx::cvt_rn_bf16_f32(value); }
 
@@ -56,5 +59,21 @@ template <class T, int count>
 struct __align__(sizeof(T) * count) Vector {
   T at[count];
 };
+
+// `count` neighbouring elements, through the read-only cache.
+template <int count, class T>
+inline Vector<T, count> load(const T* element) {
+  using Bits = Vector<T, count>;
+  if constexpr (sizeof(Bits) == 2) {
+    return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const unsigned short*>(element)));
+  } else if constexpr (sizeof(Bits) == 4) {
+    return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const unsigned*>(element)));
+  } else if constexpr (sizeof(Bits) == 8) {
+    return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const unsigned long long*>(element)));
+  } else {
+    static_assert(sizeof(Bits) == 16);
+    return __builtin_bit_cast(Bits, __ldg(reinterpret_cast<const ulonglong2*>(element)));
+  }
+}
 
 }  // namespace tapconv

@@ -49,9 +49,10 @@ inline void add_bias(const shared::AddBiasArguments& arguments) {
   const long long count = arguments.outer * arguments.channels * arguments.inner;
   with_type(arguments.output, arguments.type, [&]<class T>(const T* memory) {
     T* const output = const_cast<T*>(memory);
-    const T* const bias = static_cast<const T*>(arguments.bias);
-    for (long long i = first_element(); i < count; i += element_step())
-      from_number(to_number(output[i]) + to_number(bias[i / arguments.inner % arguments.channels]), output[i]);
+    with_type(arguments.bias, arguments.bias_type, [&]<class Bias>(const Bias* bias) {
+      for (long long i = first_element(); i < count; i += element_step())
+        from_number(to_number(output[i]) + to_number(bias[i / arguments.inner % arguments.channels]), output[i]);
+    });
   });
 }
 

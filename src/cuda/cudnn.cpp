@@ -83,12 +83,12 @@ std::size_t CudnnPlan::workspace_bytes() const {
   return state_->workspace_bytes;
 }
 
-void CudnnPlan::run(const float* input, const float* weight, const float* bias, float* output, void* workspace,
+void CudnnPlan::run(const void* input, const void* weight, const void* bias, void* output, void* workspace,
                     void* stream) {
   State& state = *state_;
   state.require_prepared();
-  const cudnn::Pointers pointers{const_cast<float*>(input), const_cast<float*>(weight), const_cast<float*>(bias),
-                                 output, workspace};
+  const cudnn::Pointers pointers{const_cast<void*>(input), const_cast<void*>(weight), const_cast<void*>(bias), output,
+                                 workspace};
   if (!state.variant_pack || state.pointers != pointers) {
     require_aligned("input", input);
     require_aligned("weight", weight);
@@ -113,6 +113,8 @@ std::string Cudnn::version() const {
 }
 
 std::vector<CudnnPlan> Cudnn::plans(const Problem& problem, const CudnnChoice& choice) const {
+  if (const std::string reason = cudnn::refusal(problem); !reason.empty())
+    fail(ErrorCode::usage, "{}; valid: a problem that cuDNN takes as one convolution", reason);
   const CurrentContext current(session_->context);
   std::vector<CudnnPlan> result;
   const auto graph = std::make_shared<const cudnn::Graph>(session_->target, problem, choice);

@@ -24,7 +24,7 @@ enum class CudnnRank1 { height_one, width_one };
 struct CudnnChoice {
   CudnnLayout layout = CudnnLayout::contiguous;  ///< of input, weight and output alike
   CudnnRank1 rank1 = CudnnRank1::height_one;
-  bool allow_tf32 = true;  ///< false: no engine that uses tensor cores
+  bool allow_tensor_cores = true;  ///< on float32 they compute in TF32
 };
 
 /// A mode of cuDNN's heuristics, in the order that they are asked.
@@ -72,7 +72,7 @@ class CudnnPlan {
   /// choice, and every pointer is a multiple of 16 bytes. `bias` is ignored unless adds_bias(); `workspace` may be null
   /// if workspace_bytes() is 0. The pointers are remembered, so that a repeated call costs only cuDNN's own launch.
   /// Throws Error{usage} before prepare() or on a null or misaligned pointer, Error{launch} if cuDNN fails to run it.
-  void run(const float* input, const float* weight, const float* bias, float* output, void* workspace, void* stream);
+  void run(const void* input, const void* weight, const void* bias, void* output, void* workspace, void* stream);
 
  private:
   friend class Cudnn;
@@ -91,11 +91,13 @@ class Cudnn {
   /// Like "9.19.0".
   [[nodiscard]] std::string version() const;
 
-  /// Every configuration that cuDNN's heuristics offer for the forward convolution, modes A, B and fallback in this
-  /// order, without duplicates. Empty if cuDNN knows none. float32 tensors, float32 accumulation.
+  /// Every configuration that cuDNN's heuristics offer for the convolution (backward-data for a transposed one), modes
+  /// A, B and fallback in this order, without duplicates. Empty if cuDNN knows none. Tensors of the problem's types,
+  /// sums in binary32 (of float64, in binary64). Throws Error{usage} for a problem that cuDNN cannot express, with the
+  /// reason, and other Errors where it does not take the sizes.
   ///
-  /// Configurations that convert the inputs to a 16-bit type are left out always, those that use tensor cores if TF32
-  /// is not allowed: PyTorch's rules for float32. With a bias, plans of the fused operation graph (convolution, then
+  /// Configurations that convert the inputs to a 16-bit type are left out always, those that use tensor cores if these
+  /// are not allowed: PyTorch's rules for float32. With a bias, plans of the fused operation graph (convolution, then
   /// addition) if there are any, else of the convolution alone; see adds_bias().
   ///
   /// What PyTorch runs by default (benchmark mode off) is the first configuration of mode A, for the problem without

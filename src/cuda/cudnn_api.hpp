@@ -12,7 +12,7 @@ using DescriptorPointer = struct DescriptorTag*;
 
 enum class Status : int { success = 0 };  ///< others: thousands are the category, see check()
 
-enum class DataType : int { float32 = 0 };
+enum class DataType : int { float32 = 0, float64 = 1, float16 = 2, bfloat16 = 9 };
 enum class ConvolutionMode : int { cross_correlation = 1 };
 enum class PointwiseMode : int { add = 0 };
 enum class HeuristicMode : int { b = 1, fallback = 2, a = 3 };
@@ -41,6 +41,7 @@ enum class DescriptorType : int {
   execution_plan = 5,
   knob_choice = 7,
   operation_convolution_forward = 10,
+  operation_convolution_backward_data = 12,
   operation_pointwise = 13,
   operation_graph = 15,
   variant_pack = 16,
@@ -54,6 +55,7 @@ enum class AttributeType : int {
   boolean = 2,
   int64 = 3,
   float32 = 4,
+  float64 = 5,
   void_pointer = 6,
   convolution_mode = 7,
   heuristic_mode = 8,
@@ -99,6 +101,13 @@ enum class Attribute : int {
   operation_convolution_forward_w = 703,
   operation_convolution_forward_x = 704,
   operation_convolution_forward_y = 705,
+
+  operation_convolution_backward_data_alpha = 706,
+  operation_convolution_backward_data_beta = 707,
+  operation_convolution_backward_data_convolution = 708,
+  operation_convolution_backward_data_w = 709,
+  operation_convolution_backward_data_dx = 710,
+  operation_convolution_backward_data_dy = 711,
 
   operation_pointwise_descriptor = 750,
   operation_pointwise_x = 751,

@@ -64,6 +64,7 @@ const char* name(DescriptorType type) {
     case DescriptorType::knob_choice:
       return "knob choice";
     case DescriptorType::operation_convolution_forward:
+    case DescriptorType::operation_convolution_backward_data:
       return "convolution operation";
     case DescriptorType::operation_pointwise:
       return "pointwise operation";

@@ -23,6 +23,8 @@ inline constexpr AttributeType attribute_type<std::int64_t> = AttributeType::int
 template <>
 inline constexpr AttributeType attribute_type<float> = AttributeType::float32;
 template <>
+inline constexpr AttributeType attribute_type<double> = AttributeType::float64;
+template <>
 inline constexpr AttributeType attribute_type<void*> = AttributeType::void_pointer;
 template <>
 inline constexpr AttributeType attribute_type<ConvolutionMode> = AttributeType::convolution_mode;

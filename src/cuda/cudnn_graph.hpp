@@ -18,11 +18,18 @@ struct TensorLayout {
   std::vector<std::int64_t> strides;
 };
 
-/// A problem as cuDNN sees it: 2-D or 3-D.
+/// A problem as cuDNN sees it: 2-D or 3-D. Of a transposed convolution the input is the gradient dy of a forward one,
+/// the output its dx, and the weight (C, K/groups, ...) its filter.
 struct ConvolutionLayout {
   TensorLayout input, weight, bias, output;
-  std::vector<std::int64_t> padding_lo, padding_hi, stride, dilation;
+  std::vector<std::int64_t> padding_lo, stride, dilation;
+  /// The end of an axis says only how long the other tensor is. Of the values that say so it is the one nearest to
+  /// padding_lo: more engines take equal sides.
+  std::vector<std::int64_t> padding_hi;
 };
+
+/// Why cuDNN's convolutions cannot express the problem, as a sentence; empty if they can.
+[[nodiscard]] std::string refusal(const Problem& problem);
 
 [[nodiscard]] ConvolutionLayout convolution_layout(const Problem& problem, const CudnnChoice& choice);
 
@@ -38,7 +45,8 @@ struct Target {
 /// What the address of every tensor must be a multiple of.
 inline constexpr std::int64_t byte_alignment = 16;
 
-/// The operation graph of one forward convolution, with the addition of a bias if the problem has one.
+/// The operation graph of one convolution (forward, or for a transposed one backward-data), with the addition of a bias
+/// if the problem has one.
 class Graph {
  public:
   Graph(const Target& target, const Problem& problem, const CudnnChoice& choice);

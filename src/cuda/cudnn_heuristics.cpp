@@ -111,7 +111,7 @@ std::vector<Offer> offers(const Target& target, const Graph& graph) {
 }
 
 bool allowed(const CudnnNotes& notes, const CudnnChoice& choice) noexcept {
-  return !notes.down_converts_inputs && (choice.allow_tf32 || !notes.tensor_cores);
+  return !notes.down_converts_inputs && (choice.allow_tensor_cores || !notes.tensor_cores);
 }
 
 Descriptor execution_plan(const Target& target, const Descriptor& configuration) {

@@ -222,6 +222,7 @@ void CudaTensors::add_bias(void* output, std::int64_t outer, std::int64_t channe
                      shared::AddBiasArguments{.output = output,
                                               .bias = bias_.as(),
                                               .type = type(problem_.out_dtype),
+                                              .bias_type = type(problem_.dtype),
                                               .outer = outer,
                                               .channels = channels,
                                               .inner = inner});

@@ -31,7 +31,7 @@ class CudaTensors {
 
   /// target[o][c][r] = source[o][r][c].
   void transpose(const shared::TransposeArguments& arguments);
-  /// Adds the problem's bias to an output whose bias has the same type.
+  /// Adds the problem's bias to an output of its type.
   void add_bias(void* output, std::int64_t outer, std::int64_t channels, std::int64_t inner);
   /// Overwrites more memory than the L2 holds.
   void flush_l2();

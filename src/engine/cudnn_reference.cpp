@@ -14,16 +14,26 @@ using cuda::CudnnRank1;
 
 std::int64_t spatial(const std::vector<std::int64_t>& shape) { return element_count(shape) / shape[0] / shape[1]; }
 
-/// Buffers that all plans of one problem share, made when first needed: channels-last copies and a workspace.
+CudnnLayout own_layout(const Problem& problem) {
+  return problem.layout == Layout::channels_last ? CudnnLayout::channels_last : CudnnLayout::contiguous;
+}
+
+/// Whether engines on tensor cores may meet the problem's contract. They sum exact products of 16-bit operands in
+/// binary32, and round those of float32 to TF32. Outputs are judged in any case.
+bool allows_tensor_cores(const Problem& problem) {
+  return problem.contract != Contract::ieee && !(problem.contract == Contract::fp32 && problem.dtype == DType::float32);
+}
+
+/// Buffers that all plans of one problem share, made when first needed: copies in the other layout and a workspace.
 struct CudnnScratch {
   cuda::Buffer input, weight, output, workspace;
 
-  static float* ensure(cuda::Buffer& buffer, const cuda::Context& context, std::size_t bytes) {
+  static void* ensure(cuda::Buffer& buffer, const cuda::Context& context, std::size_t bytes) {
     if (buffer.bytes() < bytes) {
       buffer = {};  // first: old and new together may not fit
       buffer = cuda::Buffer(context, bytes);
     }
-    return buffer.as<float>();
+    return buffer.as();
   }
 };
 
@@ -43,7 +53,9 @@ class CudnnExecutable final : public Executable {
                        problem_.rank == 1 && choice_.rank1 == CudnnRank1::width_one ? " as W=1" : "");
   }
 
-  [[nodiscard]] std::string layout() const override { return channels_last() ? "channels-last" : "contiguous"; }
+  [[nodiscard]] std::string layout() const override {
+    return choice_.layout == CudnnLayout::channels_last ? "channels-last" : "contiguous";
+  }
 
   [[nodiscard]] std::vector<std::string> notes() const override {
     std::vector<std::string> notes{fmt::format("heuristic {}", cuda::name(plan_.heuristic()))};
@@ -59,51 +71,60 @@ class CudnnExecutable final : public Executable {
     const cuda::Context& context = tensors_.context();
     plan_.prepare(context.free_bytes() / 2 + scratch_->workspace.bytes());
     CudnnScratch::ensure(scratch_->workspace, context, plan_.workspace_bytes());
-    if (!channels_last()) return;
-    const auto input = input_shape(problem_), weight = weight_shape(problem_), output = output_shape(problem_);
-    CudnnScratch::ensure(scratch_->output, context, static_cast<std::size_t>(element_count(output)) * sizeof(float));
-    const auto change = [&](const void* source, cuda::Buffer& target, const std::vector<std::int64_t>& shape) {
-      tensors_.transpose({.source = source,
-                          .target = CudnnScratch::ensure(
-                              target, context, static_cast<std::size_t>(element_count(shape)) * sizeof(float)),
-                          .element_bytes = sizeof(float),
-                          .outer = shape[0],
-                          .rows = shape[1],
-                          .columns = spatial(shape)});
+    if (!converts()) return;
+    const auto copy = [&](const void* source, cuda::Buffer& target, const std::vector<std::int64_t>& shape) {
+      change_layout(source, CudnnScratch::ensure(target, context, bytes_of(shape, problem_.dtype)), shape,
+                    problem_.dtype, choice_.layout);
     };
-    change(tensors_.pointers().input, scratch_->input, input);
-    change(tensors_.pointers().weight, scratch_->weight, weight);
+    copy(tensors_.pointers().input, scratch_->input, input_shape(problem_));
+    copy(tensors_.pointers().weight, scratch_->weight, weight_shape(problem_));
+    CudnnScratch::ensure(scratch_->output, context, bytes_of(output_shape(problem_), problem_.out_dtype));
     // Whatever an earlier plan left there must not pass for this one's result.
     tensors_.stream().fill_bytes(scratch_->output.as(), 0xff, scratch_->output.bytes());
   }
 
   void run() override {
     const DeviceTensors tensors = tensors_.pointers();
-    const bool last = channels_last();
-    float* output = last ? scratch_->output.as<float>() : static_cast<float*>(tensors.output);
-    plan_.run(last ? scratch_->input.as<float>() : static_cast<const float*>(tensors.input),
-              last ? scratch_->weight.as<float>() : static_cast<const float*>(tensors.weight),
-              static_cast<const float*>(tensors.bias), output, scratch_->workspace.as(), tensors_.stream().handle());
-    if (!problem_.bias || plan_.adds_bias()) return;
+    const bool copied = converts();
+    void* output = copied ? scratch_->output.as() : tensors.output;
+    plan_.run(copied ? scratch_->input.as() : tensors.input, copied ? scratch_->weight.as() : tensors.weight,
+              tensors.bias, output, scratch_->workspace.as(), tensors_.stream().handle());
+    if (problem_.bias && !plan_.adds_bias()) add_bias(output);
+  }
+
+  void finish() override {
+    if (converts())
+      change_layout(scratch_->output.as(), tensors_.pointers().output, output_shape(problem_), problem_.out_dtype,
+                    own_layout(problem_));
+  }
+
+ private:
+  /// Whether cuDNN works on copies, in another layout than the problem's tensors have.
+  [[nodiscard]] bool converts() const { return choice_.layout != own_layout(problem_); }
+
+  static std::size_t bytes_of(const std::vector<std::int64_t>& shape, DType dtype) {
+    return static_cast<std::size_t>(element_count(shape)) * element_bytes(dtype);
+  }
+
+  void change_layout(const void* source, void* target, const std::vector<std::int64_t>& shape, DType dtype,
+                     CudnnLayout to) {
+    const std::int64_t channels = shape[1], places = spatial(shape);
+    const bool last = to == CudnnLayout::channels_last;
+    tensors_.transpose({.source = source,
+                        .target = target,
+                        .element_bytes = static_cast<int>(element_bytes(dtype)),
+                        .outer = shape[0],
+                        .rows = last ? channels : places,
+                        .columns = last ? places : channels});
+  }
+
+  void add_bias(void* output) {
     const std::int64_t inner = spatial(output_shape(problem_));
-    if (last)
+    if (choice_.layout == CudnnLayout::channels_last)
       tensors_.add_bias(output, problem_.batch * inner, problem_.out_channels, 1);
     else
       tensors_.add_bias(output, problem_.batch, problem_.out_channels, inner);
   }
-
-  void finish() override {
-    if (!channels_last()) return;
-    tensors_.transpose({.source = scratch_->output.as<float>(),
-                        .target = tensors_.pointers().output,
-                        .element_bytes = sizeof(float),
-                        .outer = problem_.batch,
-                        .rows = spatial(output_shape(problem_)),
-                        .columns = problem_.out_channels});
-  }
-
- private:
-  [[nodiscard]] bool channels_last() const { return choice_.layout == CudnnLayout::channels_last; }
 
   Problem problem_;
   CudaTensors& tensors_;
@@ -125,7 +146,7 @@ std::vector<std::unique_ptr<Executable>> cudnn_references(const Problem& problem
   for (const CudnnLayout layout : {CudnnLayout::contiguous, CudnnLayout::channels_last}) {
     for (const CudnnRank1 rank1 : {CudnnRank1::height_one, CudnnRank1::width_one}) {
       if (problem.rank != 1 && rank1 != CudnnRank1::height_one) continue;
-      const CudnnChoice choice{.layout = layout, .rank1 = rank1, .allow_tf32 = problem.contract == Contract::tf32};
+      const CudnnChoice choice{.layout = layout, .rank1 = rank1, .allow_tensor_cores = allows_tensor_cores(problem)};
       for (const Problem& form : forms) {
         for (cuda::CudnnPlan& plan : library.plans(form, choice)) {
           // Asked for a fused bias, cuDNN may fall back to the plans without, which come by themselves.
@@ -141,7 +162,7 @@ std::vector<std::unique_ptr<Executable>> cudnn_references(const Problem& problem
 
 std::unique_ptr<Executable> cudnn_default(const Problem& problem, CudaTensors& tensors) {
   const cuda::Cudnn library(tensors.context());
-  const CudnnChoice choice{.layout = CudnnLayout::contiguous, .rank1 = CudnnRank1::height_one, .allow_tf32 = true};
+  const CudnnChoice choice{.layout = own_layout(problem), .rank1 = CudnnRank1::height_one};
   Problem unbiased = problem;
   unbiased.bias = false;
   const auto scratch = std::make_shared<CudnnScratch>();

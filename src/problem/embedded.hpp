@@ -14,6 +14,9 @@ struct EmbeddedFile {
 /// Device code, with paths as kernels include them ("tapconv/direct.cuh").
 [[nodiscard]] std::span<const EmbeddedFile> kernel_files();
 
+/// Programs that run in a process of their own, with paths below python/.
+[[nodiscard]] std::span<const EmbeddedFile> python_files();
+
 /// data/*.json and data/lists/*.json, with paths below data/.
 [[nodiscard]] std::span<const EmbeddedFile> data_files();
 

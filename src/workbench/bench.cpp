@@ -1,5 +1,10 @@
+#include "workbench/bench.hpp"
+
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <set>
@@ -7,26 +12,29 @@
 
 #include "problem/ceilings.hpp"
 #include "problem/text.hpp"
-#include "tapconv/workbench.hpp"
 #include "workbench/judge.hpp"
+#include "workbench/measurement.hpp"
 #include "workbench/median.hpp"
 
 namespace tapconv {
 namespace {
 
-/// So many reference configurations are measured by the full protocol.
-constexpr std::size_t finalist_count = 5;
 /// The fewest values that have a 95 % interval of their median.
 constexpr int least_rounds = 6;
-constexpr std::int64_t verified_outputs = 512;
+constexpr std::string_view torch_names[] = {"torch", "torch-benchmark"};
+
+bool is_torch(const std::string& name) { return std::ranges::find(torch_names, name) != std::ranges::end(torch_names); }
 
 /// One thing that is timed, and what was seen of it.
 struct Contender {
   Executable* executable;
-  std::vector<double> spaced_ms;
-  Fingerprint print{};
-  double max_bound_ratio = 0;
-  double sustained_ms = 0;
+  Measurement seen;
+
+  explicit Contender(Executable& timed) : executable(&timed) {
+    seen.name = timed.name();
+    seen.layout = timed.layout();
+    seen.notes = timed.notes();
+  }
 };
 
 /// Whether an engine computes by a transform (Winograd, FFT), whose errors and costs are another matter.
@@ -37,7 +45,7 @@ bool transforms(const Executable& executable) {
 }
 
 /// The best of each layout, with and without transforms, then the best of the rest. `ranking` is fastest first.
-std::vector<Executable*> finalists(const std::vector<std::pair<double, Executable*>>& ranking) {
+std::vector<Executable*> finalists(const std::vector<std::pair<double, Executable*>>& ranking, std::size_t count) {
   std::vector<Executable*> chosen, rest;
   std::set<std::pair<std::string, bool>> kinds;
   for (const auto& [ms, executable] : ranking) {
@@ -45,7 +53,7 @@ std::vector<Executable*> finalists(const std::vector<std::pair<double, Executabl
     (first ? chosen : rest).push_back(executable);
   }
   for (Executable* executable : rest) {
-    if (chosen.size() >= finalist_count) break;
+    if (chosen.size() >= count) break;
     chosen.push_back(executable);
   }
   return chosen;
@@ -59,18 +67,23 @@ class Bench {
         session_(Session::open(problem_, request.device)),
         random_(request.seed) {}
 
-  BenchReport run() {
+  BenchReport run(std::vector<TorchReference>& frameworks, Refusal refusal) {
     report_.problem = problem_;
     report_.device = request_.device;
     tell(0, "planning");
-    contenders_.push_back({.executable = &session_->engine(), .spaced_ms = {}});
+    contenders_.emplace_back(session_->engine());
+    report_.configuration = plan(problem_, request_.device).configuration;
     report_.device_name = session_->device_name();
     report_.floor = find_floor(problem_, report_.device_name);
-    if (!request_.against.empty()) choose_finalists();
+    if (!std::ranges::all_of(request_.against, is_torch)) choose_finalists(refusal);
     for (Contender& contender : contenders_) fingerprint_contender(contender);
     rounds();
     if (request_.sustained_s > 0) {
       for (Contender& contender : contenders_) sustain(contender);
+    }
+    for (TorchReference& framework : frameworks) {
+      tell(0.97, "timing PyTorch");
+      report_.frameworks.push_back(framework.measure(*session_, request_));
     }
     finish_report();
     tell(1, "done");
@@ -93,51 +106,70 @@ class Bench {
     return session_->time(executable);
   }
 
-  /// Runs every reference configuration once (after one untimed call, which loads its kernels) and keeps the fastest.
-  void choose_finalists() {
-    references_ = session_->references(request_.against);
+  /// One call with cold caches, after one that loads the kernels. A call far too slow to matter is not repeated.
+  double trial(Executable& executable, double best_ms) {
+    constexpr double loading_ms = 200;
+    executable.prepare();
+    const double first_ms = session_->time(executable);
+    if (first_ms > loading_ms + 20 * best_ms) return first_ms;
+    session_->chill();
+    session_->synchronize();
+    return session_->time(executable);
+  }
+
+  /// Tries every configuration of the library and keeps the fastest.
+  void choose_finalists(Refusal refusal) {
+    try {
+      references_ = session_->references(std::string(library_of(request_.device)));
+    } catch (const Error& error) {
+      if (refusal == Refusal::fails) throw;
+      report_.refusal = error.what();
+      return;
+    }
+    session_->fill(uniform_recipes(problem_, request_.seed));
     std::vector<std::pair<double, Executable*>> ranking;
+    double best_ms = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < references_.size(); ++i) {
       tell(0.5 * static_cast<double>(i) / static_cast<double>(references_.size()),
            "trying every reference configuration");
       Executable& reference = *references_[i];
+      BenchReport::Trial& tried = report_.trials.emplace_back();
+      tried.name = reference.name();
+      tried.layout = reference.layout();
+      tried.notes = reference.notes();
       try {
-        execute(*session_, reference);
-        ranking.emplace_back(timed_call(reference, 0), &reference);
-      } catch (const Error&) {
-        ++report_.refused;
+        tried.ms = trial(reference, best_ms);
+        best_ms = std::min(best_ms, tried.ms);
+        ranking.emplace_back(tried.ms, &reference);
+      } catch (const Error& error) {
+        tried.reason = error.what();
         references_[i].reset();  // releases what it holds
       }
     }
-    report_.considered = static_cast<std::int64_t>(ranking.size());
-    if (ranking.empty())
-      fail(ErrorCode::environment, "against = {}: none of its {} configurations runs this problem", request_.against,
-           references_.size());
+    if (ranking.empty()) {
+      const std::string reason = fmt::format("none of the {} configurations of {} runs this problem",
+                                             references_.size(), library_of(request_.device));
+      if (refusal == Refusal::fails) fail(ErrorCode::environment, "{}", reason);
+      report_.refusal = reason;
+      return;
+    }
     std::sort(ranking.begin(), ranking.end());
-    for (Executable* executable : finalists(ranking))
-      contenders_.push_back({.executable = executable, .spaced_ms = {}});
+    for (Executable* executable : finalists(ranking, static_cast<std::size_t>(request_.finalists)))
+      contenders_.emplace_back(*executable);
   }
 
   void fingerprint_contender(Contender& contender) {
     session_->fill(tie_recipes(problem_, request_.seed));
     execute(*session_, *contender.executable);
-    contender.print = fingerprint_output(*session_, request_.seed);
+    contender.seen.print = fingerprint_output(*session_, request_.seed);
   }
 
-  /// Judges what the timed call left: by the contract if the contender was found to compute as it declares (the engine
-  /// always, as it promises no other), else by the bound of the arithmetic that it shows.
+  /// Judges what the timed call left. The engine has promised to keep the contract.
   void verify(Contender& contender) {
     contender.executable->finish();
-    const OperandRounding declared = operand_rounding(problem_.contract, problem_.tie_rule);
-    const bool as_declared = &contender == &contenders_.front() || contender.print.consistent_with(declared);
-    const bool exact = contender.print.known && contender.print.rounding == OperandRounding::exact;
-    Problem judged = problem_;
-    if (!as_declared) judged.contract = exact ? Contract::fp32 : Contract::tf32;
-    ErrorStatistics statistics(judged);
-    const auto outputs = sample_outputs(problem_, verified_outputs, random_());
-    statistics.add(outputs, session_->gather(outputs).values,
-                   session_->evaluate(outputs, as_declared ? declared : contender.print.rounding));
-    contender.max_bound_ratio = std::max(contender.max_bound_ratio, statistics.worst_ratio());
+    const auto outputs = sample_outputs(problem_, judged_outputs, random_());
+    judge_call(contender.seen, *session_, &contender == &contenders_.front(), outputs,
+               session_->gather(outputs).values);
   }
 
   void rounds() {
@@ -162,7 +194,7 @@ class Bench {
         ++report_.dropped_rounds;
         continue;
       }
-      for (std::size_t i = 0; i < times.size(); ++i) contenders_[i].spaced_ms.push_back(times[i]);
+      for (std::size_t i = 0; i < times.size(); ++i) contenders_[i].seen.spaced_ms.push_back(times[i]);
       ++report_.rounds;
     }
     if (report_.rounds == 0)
@@ -171,16 +203,16 @@ class Bench {
 
   /// To the reference with the least median among those whose outputs are right.
   [[nodiscard]] std::optional<BenchReport::Ratio> ratio() const {
-    const Contender* best = nullptr;
+    const Measurement* best = nullptr;
     for (std::size_t i = 1; i < contenders_.size(); ++i) {
-      const Contender& contender = contenders_[i];
-      if (contender.max_bound_ratio > 1) continue;
-      if (!best || median(contender.spaced_ms) < median(best->spaced_ms)) best = &contender;
+      const Measurement& seen = contenders_[i].seen;
+      if (seen.max_bound_ratio > 1) continue;
+      if (!best || median(seen.spaced_ms) < median(best->spaced_ms)) best = &seen;
     }
     if (!best) return std::nullopt;
     std::vector<double> ratios;
     for (std::size_t i = 0; i < best->spaced_ms.size(); ++i)
-      ratios.push_back(best->spaced_ms[i] / contenders_.front().spaced_ms[i]);
+      ratios.push_back(best->spaced_ms[i] / contenders_.front().seen.spaced_ms[i]);
     const MedianInterval interval = median_interval(ratios);
     return BenchReport::Ratio{
         .median = interval.median,
@@ -197,34 +229,17 @@ class Bench {
     const auto start = Clock::now();
     while (std::chrono::duration<double>(Clock::now() - start).count() < request_.sustained_s || times.size() < 3)
       times.push_back(session_->time(*contender.executable));
-    contender.sustained_ms = median({times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end()});
+    contender.seen.sustained_ms = median({times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end()});
   }
 
   [[nodiscard]] BenchEntry entry(const Contender& contender) const {
-    BenchEntry result;
-    result.name = contender.executable->name();
-    result.layout = contender.executable->layout();
-    result.arithmetic = contender.print.name();
-    result.notes = contender.executable->notes();
-    result.spaced_ms = median(contender.spaced_ms);
-    result.spaced_min_ms = *std::min_element(contender.spaced_ms.begin(), contender.spaced_ms.end());
-    result.spaced_max_ms = *std::max_element(contender.spaced_ms.begin(), contender.spaced_ms.end());
-    result.sustained_ms = contender.sustained_ms;
-    result.max_bound_ratio = contender.max_bound_ratio;
-    Problem as_computed = problem_;
-    if (contender.print.known && contender.print.rounding != OperandRounding::exact)
-      as_computed.contract = Contract::tf32;
-    if (const auto floor = find_floor(as_computed, report_.device_name)) {
-      result.reach_share = floor->reach_ms / result.spaced_ms;
-      result.implausible = result.spaced_min_ms < floor->plausible_ms;
-    }
-    return result;
+    return entry_of(contender.seen, problem_, report_.device_name);
   }
 
   void finish_report() {
     report_.engine = entry(contenders_.front());
     report_.as_declared =
-        contenders_.front().print.consistent_with(operand_rounding(problem_.contract, problem_.tie_rule));
+        contenders_.front().seen.print.consistent_with(operand_rounding(problem_.contract, problem_.tie_rule));
     report_.ratio = ratio();
     for (std::size_t i = 1; i < contenders_.size(); ++i) report_.references.push_back(entry(contenders_[i]));
     std::sort(report_.references.begin(), report_.references.end(),
@@ -245,9 +260,15 @@ class Bench {
 
 }  // namespace
 
-BenchReport bench(const BenchRequest& request) {
-  validate(request.problem);
-  expect_reference(request.against, request.device);
+void expect_protocol(const BenchRequest& request) {
+  const std::string_view library = library_of(request.device);
+  std::set<std::string> names;
+  for (const std::string& name : request.against) {
+    if (name != library && !is_torch(name))
+      fail(ErrorCode::usage, "against = {}; valid on {}: {}, {}", name, tapconv::name(request.device), library,
+           fmt::join(torch_names, ", "));
+    if (!names.insert(name).second) fail(ErrorCode::usage, "against names {} twice", name);
+  }
   const auto expect = [](const char* field, double value, double least, double most) {
     // Written so that NaN is refused.
     if (!(value >= least && value <= most))
@@ -256,7 +277,27 @@ BenchReport bench(const BenchRequest& request) {
   expect("rounds", request.rounds, 1, 1000);
   expect("idle_ms", request.idle_ms, 0, 10000);
   expect("sustained_s", request.sustained_s, 0, 60);
-  return Bench(request).run();
+  expect("finalists", request.finalists, 1, 100);
+  expect("worker_timeout_s", request.worker_timeout_s, 1, 3600);
+}
+
+std::vector<TorchReference> torch_references(const BenchRequest& request) {
+  std::vector<TorchReference> all;
+  for (const std::string& name : request.against) {
+    if (is_torch(name)) all.emplace_back(name);
+  }
+  return all;
+}
+
+BenchReport bench(const BenchRequest& request, std::vector<TorchReference>& frameworks, Refusal refusal) {
+  validate(request.problem);
+  return Bench(request).run(frameworks, refusal);
+}
+
+BenchReport bench(const BenchRequest& request) {
+  expect_protocol(request);
+  std::vector<TorchReference> frameworks = torch_references(request);
+  return bench(request, frameworks, Refusal::fails);
 }
 
 }  // namespace tapconv

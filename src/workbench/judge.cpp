@@ -7,10 +7,12 @@
 namespace tapconv {
 
 void expect_reference(const std::string& against, const Device& device) {
-  const std::string_view valid = device.kind == Device::Kind::cuda ? "cudnn" : "onednn";
+  const std::string_view valid = library_of(device);
   if (!against.empty() && against != valid)
     fail(ErrorCode::usage, "against = {}; valid on {}: {}", against, name(device), valid);
 }
+
+std::string_view library_of(const Device& device) { return device.kind == Device::Kind::cuda ? "cudnn" : "onednn"; }
 
 std::int64_t default_samples(const Problem& problem, const Device& device) {
   // Multiply-adds in fp64 that take about a second, six roundings and three sets of tensors considered.
@@ -36,20 +38,27 @@ void execute(Session& session, Executable& executable) {
   session.synchronize();
 }
 
+std::vector<std::int64_t> fingerprint_samples(const Problem& problem, std::uint64_t seed) {
+  return sample_outputs(problem, std::min<std::int64_t>(4096, default_samples(problem, {})), seed);
+}
+
 Fingerprint fingerprint_output(Session& session, std::uint64_t seed) {
-  const std::int64_t count = std::min<std::int64_t>(4096, default_samples(session.problem(), {}));
-  const std::vector<std::int64_t> outputs = sample_outputs(session.problem(), count, seed);
+  const std::vector<std::int64_t> outputs = fingerprint_samples(session.problem(), seed);
+  return fingerprint_of(session, outputs, session.gather(outputs).values);
+}
+
+Fingerprint fingerprint_of(Session& session, std::span<const std::int64_t> outputs, std::span<const double> result) {
   const OperandRounding declared = operand_rounding(session.problem().contract, session.problem().tie_rule);
   RootMeanSquare noise;
   std::vector<std::vector<double>> sums;
   for (const OperandRounding rounding : all_operand_roundings) {
-    std::vector<double>& values = sums.emplace_back();
+    std::vector<double>& exact = sums.emplace_back();
     for (const OracleOutput& output : session.evaluate(outputs, rounding)) {
-      values.push_back(output.value);
+      exact.push_back(output.value);
       if (rounding == declared) noise.add(output.sequential - output.value);
     }
   }
-  return fingerprint(session.gather(outputs).values, sums, noise.value());
+  return fingerprint(result, sums, noise.value());
 }
 
 std::vector<std::int64_t> output_place(const Problem& problem, std::int64_t output) {

@@ -61,17 +61,20 @@ void describe_cpu_device(SpecsReport& report) {
 
 }  // namespace
 
-SpecsReport specs(const Device& device, const Progress& progress) {
+SpecsReport describe(const Device& device) {
   SpecsReport report;
   report.device = device;
-  if (device.kind == Device::Kind::cuda) {
-    const cuda::Context& context = cuda::Context::get(device.index);
-    describe_cuda_device(report, context);
-    report.measured = measure_cuda(context, progress);
-  } else {
+  if (device.kind == Device::Kind::cuda)
+    describe_cuda_device(report, cuda::Context::get(device.index));
+  else
     describe_cpu_device(report);
-    report.measured = measure_cpu(progress);
-  }
+  return report;
+}
+
+SpecsReport specs(const Device& device, const Progress& progress) {
+  SpecsReport report = describe(device);
+  report.measured = device.kind == Device::Kind::cuda ? measure_cuda(cuda::Context::get(device.index), progress)
+                                                      : measure_cpu(progress);
   if (progress) progress(1, "done");
   return report;
 }

@@ -47,7 +47,7 @@ TEST_F(Check, BenchMeasuresVerifiesAndOrders) {
   BenchRequest request;
   request.problem = parse_problem("Conv2d(64, 64, 3, padding=1, math=tf32) @ 4x64x56x56");
   request.device = {.kind = Device::Kind::cuda, .index = 0};
-  request.against = "cudnn";
+  request.against = {"cudnn"};
   request.rounds = 7;
   request.idle_ms = 5;
   request.sustained_s = 0.05;

@@ -19,7 +19,7 @@ namespace {
 
 using Values = std::vector<float>;
 
-/// Small integers, so that every sum of products is exact in TF32 and in float32, in any order.
+/// Small integers, so that every sum of products is exact in every type, in any order.
 Values integers(std::int64_t count, unsigned seed) {
   Values values(static_cast<std::size_t>(count));
   for (float& value : values) {
@@ -42,14 +42,38 @@ std::vector<std::int64_t> offsets(const cudnn::TensorLayout& layout) {
   return result;
 }
 
-Buffer upload(const Context& context, const Values& values, const cudnn::TensorLayout& layout) {
+Buffer upload(const Context& context, const Values& values, const cudnn::TensorLayout& layout, DType dtype) {
   const std::vector<std::int64_t> places = offsets(layout);
-  Values placed(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) placed[places[i]] = values[i];
-  Buffer buffer(context, values.size() * sizeof(float));
-  buffer.upload(std::as_bytes(std::span(placed)));
+  std::vector<std::byte> placed(values.size() * element_bytes(dtype));
+  for (std::size_t i = 0; i < values.size(); ++i) store_element(placed.data(), dtype, places[i], values[i]);
+  Buffer buffer(context, placed.size());
+  buffer.upload(placed);
   return buffer;
 }
+
+/// Operands in the problem's type, as the oracle takes them.
+struct HostTensors {
+  std::vector<std::byte> input, weight, bias;
+
+  HostTensors(const Problem& problem, const Values& x, const Values& w, const Values& b)
+      : input(stored(x, problem.dtype)), weight(stored(w, problem.dtype)), bias(stored(b, problem.dtype)) {}
+
+  [[nodiscard]] Operands operands() const {
+    Operands result;
+    result.input = input;
+    result.weight = weight;
+    result.bias = bias;
+    return result;
+  }
+
+ private:
+  static std::vector<std::byte> stored(const Values& values, DType dtype) {
+    std::vector<std::byte> bytes(values.size() * element_bytes(dtype));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      store_element(bytes.data(), dtype, static_cast<std::int64_t>(i), values[i]);
+    return bytes;
+  }
+};
 
 class CudnnGpuTest : public ::testing::Test {
  protected:
@@ -69,9 +93,9 @@ class CudnnGpuTest : public ::testing::Test {
     const Values input = integers(element_count(input_shape(problem)), 1);
     const Values weight = integers(element_count(weight_shape(problem)), 2);
     const Values bias = problem.bias ? integers(problem.out_channels, 3) : Values();
-    const Buffer device_input = upload(context, input, layout.input);
-    const Buffer device_weight = upload(context, weight, layout.weight);
-    const Buffer device_bias = upload(context, integers(problem.out_channels, 3), layout.bias);
+    const Buffer device_input = upload(context, input, layout.input, problem.dtype);
+    const Buffer device_weight = upload(context, weight, layout.weight, problem.dtype);
+    const Buffer device_bias = upload(context, integers(problem.out_channels, 3), layout.bias, problem.dtype);
     const std::vector<std::int64_t> places = offsets(layout.output);
     std::vector<std::int64_t> outputs(places.size());
     std::iota(outputs.begin(), outputs.end(), std::int64_t{0});
@@ -80,41 +104,59 @@ class CudnnGpuTest : public ::testing::Test {
     int ran = 0;
     for (CudnnPlan& plan : cudnn_->plans(problem, choice)) {
       SCOPED_TRACE(plan.name());
-      EXPECT_TRUE(choice.allow_tf32 || !plan.notes().tensor_cores);
+      EXPECT_TRUE(choice.allow_tensor_cores || !plan.notes().tensor_cores);
       try {
         plan.prepare(std::size_t{1} << 30);
       } catch (const Error&) {
         continue;
       }
       const Buffer workspace(context, std::max<std::size_t>(plan.workspace_bytes(), 16));
-      Values poison(outputs.size(), std::numeric_limits<float>::quiet_NaN());
-      Buffer device_output(context, poison.size() * sizeof(float));
-      device_output.upload(std::as_bytes(std::span(poison)));
+      const std::vector<std::byte> poison(outputs.size() * element_bytes(problem.out_dtype), std::byte{0xff});
+      Buffer device_output(context, poison.size());
+      device_output.upload(poison);
       try {
-        plan.run(device_input.as<float>(), device_weight.as<float>(), device_bias.as<float>(),
-                 device_output.as<float>(), workspace.as(), stream.handle());
+        plan.run(device_input.as(), device_weight.as(), device_bias.as(), device_output.as(), workspace.as(),
+                 stream.handle());
       } catch (const Error& error) {
         GTEST_LOG_(INFO) << plan.name() << ": " << error.what();
         continue;
       }
       stream.synchronize();
-      Values output(outputs.size());
-      device_output.download(std::as_writable_bytes(std::span(output)));
+      std::vector<std::byte> output(poison.size());
+      device_output.download(output);
 
       Problem computed = problem;
       computed.bias = plan.adds_bias();
-      const auto expected =
-          oracle(computed, operands(input, weight, computed.bias ? bias : Values()), outputs, OperandRounding::exact);
+      const HostTensors tensors(computed, input, weight, computed.bias ? bias : Values());
+      const auto expected = oracle(computed, tensors.operands(), outputs, OperandRounding::exact);
       const bool exact = !plan.notes().winograd && !plan.notes().fft;
       int wrong = 0;
       for (std::size_t i = 0; i < outputs.size(); ++i) {
-        const double error = std::abs(output[places[i]] - expected[i].value);
+        const double error = std::abs(load_element(output.data(), problem.out_dtype, places[i]) - expected[i].value);
         if (!(error <= (exact ? 0.0 : 1e-2 * (expected[i].magnitude + 1)))) ++wrong;
       }
       EXPECT_EQ(wrong, 0) << "of " << outputs.size();
       ++ran;
     }
     EXPECT_GT(ran, 0) << "no plan ran";
+  }
+
+  /// In both layouts, with tensor cores and without, 1-D as height 1 and as width 1.
+  void check_all_ways(const std::vector<Problem>& problems) {
+    for (const Problem& problem : problems) {
+      for (const CudnnLayout layout : {CudnnLayout::contiguous, CudnnLayout::channels_last}) {
+        for (const bool tensor_cores : {true, false}) {
+          for (const CudnnRank1 rank1 : {CudnnRank1::height_one, CudnnRank1::width_one}) {
+            if (problem.rank != 1 && rank1 == CudnnRank1::width_one) continue;
+            SCOPED_TRACE(::testing::Message()
+                         << spell(problem) << (layout == CudnnLayout::contiguous ? ", contiguous" : ", channels last")
+                         << (tensor_cores ? ", tensor cores" : "")
+                         << (rank1 == CudnnRank1::height_one ? "" : ", width one"));
+            check_all_plans(problem, {layout, rank1, tensor_cores});
+          }
+        }
+      }
+    }
   }
 
   std::optional<Cudnn> cudnn_;
@@ -131,17 +173,38 @@ TEST_F(CudnnGpuTest, EveryPlanComputesTheConvolution) {
   problems.push_back(problems[2]);
   problems.back().padding_lo = {0, 3, 0};
   problems.back().padding_hi = {2, 1, 0};
-  for (const Problem& problem : problems) {
-    for (const CudnnLayout layout : {CudnnLayout::contiguous, CudnnLayout::channels_last}) {
-      for (const bool allow_tf32 : {true, false}) {
-        for (const CudnnRank1 rank1 : {CudnnRank1::height_one, CudnnRank1::width_one}) {
-          if (problem.rank != 1 && rank1 == CudnnRank1::width_one) continue;
-          SCOPED_TRACE(::testing::Message()
-                       << "rank " << problem.rank << ", groups " << problem.groups
-                       << (layout == CudnnLayout::contiguous ? ", contiguous" : ", channels last")
-                       << (allow_tf32 ? ", tf32" : "") << (rank1 == CudnnRank1::height_one ? "" : ", width one"));
-          check_all_plans(problem, {layout, rank1, allow_tf32});
-        }
+  check_all_ways(problems);
+}
+
+TEST_F(CudnnGpuTest, EveryPlanComputesTheTransposedConvolution) {
+  std::vector<Problem> problems{
+      parse_problem("ConvTranspose1d(8, 12, 5, stride=2, padding=1, output_padding=1) @ 3x8x31"),
+      parse_problem("ConvTranspose1d(6, 4, 3, stride=3, dilation=2, groups=2, bias=False) @ 2x6x17"),
+      parse_problem("ConvTranspose2d(16, 24, (3, 5), stride=(2, 3), padding=(1, 2)) @ 2x16x9x7"),
+      parse_problem("ConvTranspose2d(16, 8, 2, stride=3, output_padding=(2, 1), bias=False) @ 2x16x5x6"),
+      parse_problem("ConvTranspose2d(8, 8, 3, padding=1, groups=8, bias=False) @ 2x8x11x10"),
+      parse_problem("ConvTranspose3d(4, 6, (2, 3, 3), stride=(2, 1, 2), padding=1, groups=2) @ 2x4x4x5x6"),
+  };
+  // Sides that differ, with lengths that make them equal to cuDNN, and with such that do not.
+  problems.push_back(problems[2]);
+  problems.back().padding_hi = {0, 1, 0};
+  problems.push_back(problems[4]);
+  problems.back().padding_hi = {0, 2, 0};
+  check_all_ways(problems);
+}
+
+TEST_F(CudnnGpuTest, EveryPlanComputesInEveryType) {
+  for (const char* const text : {"Conv2d(16, 24, 3, padding=1) @ 2x16x9x11",
+                                 "ConvTranspose2d(16, 24, 3, stride=2, output_padding=1) @ 2x16x5x6"}) {
+    for (const DType dtype : {DType::float16, DType::bfloat16, DType::float64}) {
+      Problem problem = parse_problem(text);
+      problem.dtype = problem.out_dtype = dtype;
+      problem.contract = default_contract(dtype);
+      // bfloat16 holds integers up to 256 alone: sums of few products.
+      if (dtype == DType::bfloat16) problem.in_channels = problem.groups = 8;
+      for (const CudnnLayout layout : {CudnnLayout::contiguous, CudnnLayout::channels_last}) {
+        SCOPED_TRACE(spell(problem));
+        check_all_plans(problem, {.layout = layout});
       }
     }
   }

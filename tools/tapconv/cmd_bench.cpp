@@ -1,10 +1,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "bench_suite.hpp"
 #include "commands.hpp"
 #include "json.hpp"
 #include "options.hpp"
 #include "progress_bar.hpp"
+#include "tapconv/error.hpp"
 
 namespace tapconv::cli {
 namespace {
@@ -26,10 +30,18 @@ void print_text(const BenchReport& report) {
   fmt::print("  {:>9}{:>11}{:>8} {:<14}{:<14}{}\n", "spaced ms", "sustained", "reach", "layout", "arithmetic", "");
   print_entry(report.engine);
   for (const BenchEntry& entry : report.references) print_entry(entry);
+  for (const BenchReport::Framework& framework : report.frameworks) {
+    if (framework.entry)
+      print_entry(*framework.entry);
+    else
+      fmt::print("  {}: not measured: {}\n", framework.name, framework.reason);
+  }
   fmt::print("  {} rounds{}{}", report.rounds, report.power_capped ? ", power capped" : "",
              report.dropped_rounds ? fmt::format(", {} dropped for slowdown", report.dropped_rounds) : "");
-  if (report.considered > 0)
-    fmt::print("; best of {} reference configurations ({} more were refused)", report.considered, report.refused);
+  if (!report.trials.empty()) {
+    const auto ran = std::ranges::count(report.trials, std::string(), &BenchReport::Trial::reason);
+    fmt::print("; best of {} reference configurations ({} more were refused)", ran, std::ssize(report.trials) - ran);
+  }
   if (report.ratio) {
     const BenchReport::Ratio& ratio = *report.ratio;
     fmt::print("\nReference time / ours: {:.3g} ({}{:.3g} to {:.3g}{})", ratio.median,
@@ -43,46 +55,72 @@ void print_text(const BenchReport& report) {
   fmt::print("\n");
 }
 
+/// Returns the exit code.
+int run_single(BenchRequest request, bool json_wanted) {
+  BenchReport report;
+  {
+    ProgressBar bar;
+    request.progress = bar.callback();
+    report = bench(request);
+  }
+  if (json_wanted) {
+    Json json = to_json(report);
+    json["seed"] = request.seed;
+    print(json);
+  } else {
+    print_text(report);
+  }
+  const bool wrong = report.engine.max_bound_ratio > 1 || !report.as_declared;
+  const bool unconverged = report.ratio && !report.ratio->converged;
+  return wrong ? exit_incorrect : unconverged ? exit_unconverged : exit_pass;
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, int& exit_code) {
   struct Options {
     ProblemOptions problem;
+    SuiteOptions suite;
     DeviceOptions device;
     BenchRequest request;
-    std::string seed = "0";
+    std::string against, seed = "0";
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("bench");
-  options->problem.add(*command);
+  options->problem.add(*command, false);
   options->device.add(*command);
   options->device.add_threads(*command);
-  command->add_option("--against", options->request.against);
+  command->add_option("--suite", options->suite.suite)->check(expect_value);
+  command->add_option("--math", options->suite.math)->check(expect_value);
+  command->add_option("--shard", options->suite.shard)->check(expect_value);
+  command->add_option("--out", options->suite.out)->check(expect_value);
+  command->add_flag("--resume", options->suite.resume);
+  command->add_option("--markdown", options->suite.markdown)->check(expect_value);
+  command->add_option("--commit", options->suite.commit)->check(expect_value);
+  command->add_option("--against", options->against);
   command->add_option("--seed", options->seed);
   command->add_option("--rounds", options->request.rounds);
   command->add_option("--idle-ms", options->request.idle_ms);
   command->add_option("--sustained-s", options->request.sustained_s);
+  command->add_option("--finalists", options->request.finalists);
+  command->add_option("--worker-timeout-s", options->request.worker_timeout_s);
   command->callback([options, &exit_code] {
     BenchRequest& request = options->request;
-    request.problem = options->problem.problem();
     request.device = options->device.chosen();
+    request.against = split(options->against);
     request.seed = static_cast<std::uint64_t>(parse_number("seed", options->seed, 0));
-    BenchReport report;
-    {
-      ProgressBar bar;
-      request.progress = bar.callback();
-      report = bench(request);
-    }
-    if (options->device.json) {
-      Json json = to_json(report);
-      json["seed"] = request.seed;
-      print(json);
+    SuiteOptions& suite = options->suite;
+    if (suite.suite.empty() == options->problem.text.empty())
+      throw Error(ErrorCode::usage, "bench takes a problem, or --suite and a list of problems");
+    if (suite.suite.empty()) {
+      suite.expect_suite();
+      request.problem = options->problem.problem();
+      exit_code = run_single(request, options->device.json);
     } else {
-      print_text(report);
+      suite.batch = options->problem.batch;
+      suite.json = options->device.json;
+      exit_code = run_suite(suite, request);
     }
-    const bool wrong = report.engine.max_bound_ratio > 1 || !report.as_declared;
-    const bool unconverged = report.ratio && !report.ratio->converged;
-    exit_code = wrong ? exit_incorrect : unconverged ? exit_unconverged : exit_pass;
   });
 }
 

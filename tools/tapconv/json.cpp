@@ -7,9 +7,7 @@
 #include "expected_errors.hpp"
 
 namespace tapconv::cli {
-namespace {
 
-/// JSON has neither infinities nor NaN: null.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json floor_json(const TimeFloor& floor) {
@@ -20,20 +18,7 @@ Json floor_json(const TimeFloor& floor) {
           {"bound_by", floor.bound_by}};
 }
 
-Json entry_json(const BenchEntry& entry) {
-  Json json{{"name", entry.name},
-            {"layout", entry.layout},
-            {"arithmetic", entry.arithmetic},
-            {"notes", entry.notes},
-            {"spaced_ms", entry.spaced_ms},
-            {"spaced_min_ms", entry.spaced_min_ms},
-            {"spaced_max_ms", entry.spaced_max_ms},
-            {"sustained_ms", entry.sustained_ms},
-            {"max_bound_ratio", number(entry.max_bound_ratio)},
-            {"implausible", entry.implausible}};
-  if (entry.reach_share) json["reach_share"] = *entry.reach_share;
-  return json;
-}
+namespace {
 
 Json case_json(const CheckCase& item) {
   return {{"tensors", item.tensors},
@@ -132,35 +117,6 @@ Json to_json(const CheckReport& report) {
                          {"max_difference", number(reference.max_difference)},
                          {"explained", reference.explained}};
   }
-  return json;
-}
-
-Json to_json(const BenchReport& report) {
-  Json json{{"problem", spell(report.problem)},
-            {"device", name(report.device)},
-            {"threads", report.device.threads},
-            {"device_name", report.device_name},
-            {"engine", entry_json(report.engine)},
-            {"references", Json::array()},
-            {"considered", report.considered},
-            {"refused", report.refused},
-            {"rounds", report.rounds},
-            {"dropped_rounds", report.dropped_rounds},
-            {"as_declared", report.as_declared},
-            {"ratio", nullptr},
-            {"ratio_low", nullptr},
-            {"ratio_high", nullptr},
-            {"converged", nullptr},
-            {"power_capped", report.power_capped},
-            {"clocks", report.clocks}};
-  for (const BenchEntry& entry : report.references) json["references"].push_back(entry_json(entry));
-  if (report.ratio) {
-    json["ratio"] = report.ratio->median;
-    json["ratio_low"] = report.ratio->low;
-    json["ratio_high"] = report.ratio->high;
-    json["converged"] = report.ratio->converged;
-  }
-  if (report.floor) json["floor"] = floor_json(*report.floor);
   return json;
 }
 

@@ -11,10 +11,15 @@ namespace tapconv::cli {
 /// Fields keep the order in which they are written.
 using Json = nlohmann::ordered_json;
 
+/// JSON has neither infinities nor NaN: null.
+[[nodiscard]] Json number(double value);
+[[nodiscard]] Json floor_json(const TimeFloor& floor);
+
 [[nodiscard]] Json to_json(const PlanReport& report);
 [[nodiscard]] Json to_json(const RunReport& report, const Problem& problem);
 [[nodiscard]] Json to_json(const CheckReport& report);
 [[nodiscard]] Json to_json(const BenchReport& report);
+[[nodiscard]] Json to_json(const SuiteRow& row);
 [[nodiscard]] Json to_json(const SpecsReport& report);
 [[nodiscard]] Json to_json(const std::vector<ProblemList>& lists);
 [[nodiscard]] Json to_json(const std::vector<NamedProblem>& problems);

@@ -24,6 +24,16 @@ std::int64_t parse_number(const char* field, const std::string& text, std::int64
   return value;
 }
 
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return parts;
+}
+
 std::string expect_value(const std::string& text) { return text.empty() ? "a value is needed" : ""; }
 
 void refuse_option(CLI::App& command, const std::string& name, const std::string& why) {
@@ -50,8 +60,8 @@ Device DeviceOptions::chosen() const {
   return result;
 }
 
-void ProblemOptions::add(CLI::App& command) {
-  command.add_option("problem", text)->required();
+void ProblemOptions::add(CLI::App& command, bool required) {
+  command.add_option("problem", text)->required(required);
   command.add_option("--batch", batch)->check(expect_value);
 }
 

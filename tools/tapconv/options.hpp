@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "tapconv/engine.hpp"
 
@@ -12,6 +13,9 @@ namespace tapconv::cli {
 /// A whole number from `least` to `most`, in decimal. Throws Error{usage} naming the field.
 [[nodiscard]] std::int64_t parse_number(const char* field, const std::string& text, std::int64_t least,
                                         std::int64_t most = std::numeric_limits<std::int64_t>::max());
+
+/// What lies between the commas of `text`; nothing of an empty one.
+[[nodiscard]] std::vector<std::string> split(const std::string& text);
 
 /// Refuses an empty value, which an unset variable of the shell leaves behind.
 [[nodiscard]] std::string expect_value(const std::string& text);
@@ -35,7 +39,7 @@ struct ProblemOptions {
   std::string text;
   std::string batch;  ///< empty: as spelled
 
-  void add(CLI::App& command);
+  void add(CLI::App& command, bool required = true);
   [[nodiscard]] Problem problem() const;
 };
 

@@ -106,7 +106,7 @@ struct TransposeArguments {
 struct AddBiasArguments {
   void* output;
   const void* bias;
-  Type type;                         // of both
+  Type type, bias_type;
   long long outer, channels, inner;  // output[o][c][i] += bias[c]
 };
 

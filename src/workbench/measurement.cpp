@@ -1,0 +1,55 @@
+#include "workbench/measurement.hpp"
+
+#include <algorithm>
+
+#include "oracle/statistics.hpp"
+#include "problem/ceilings.hpp"
+#include "workbench/median.hpp"
+
+namespace tapconv {
+namespace {
+
+/// The problem under the contract that a shown arithmetic belongs to.
+Problem as_shown(Problem problem, const Fingerprint& print) {
+  if (problem.dtype != DType::float32) return problem;  // their contracts round nothing that the types have not
+  const bool exact = print.known && print.rounding == OperandRounding::exact;
+  problem.contract = exact ? Contract::fp32 : Contract::tf32;
+  return problem;
+}
+
+}  // namespace
+
+void judge_call(Measurement& measurement, Session& session, bool promises, std::span<const std::int64_t> outputs,
+                std::span<const double> values) {
+  const Problem& problem = session.problem();
+  const OperandRounding declared = operand_rounding(problem.contract, problem.tie_rule);
+  const bool as_declared = promises || measurement.print.consistent_with(declared);
+  ErrorStatistics statistics(as_declared ? problem : as_shown(problem, measurement.print));
+  statistics.add(outputs, values, session.evaluate(outputs, as_declared ? declared : measurement.print.rounding));
+  measurement.max_bound_ratio = std::max(measurement.max_bound_ratio, statistics.worst_ratio());
+}
+
+BenchEntry entry_of(const Measurement& measurement, const Problem& problem, const std::string& device_name) {
+  const auto [least, most] = std::ranges::minmax(measurement.spaced_ms);
+  BenchEntry result{.name = measurement.name,
+                    .layout = measurement.layout,
+                    .arithmetic = measurement.print.name(),
+                    .notes = measurement.notes,
+                    .spaced_ms = median(measurement.spaced_ms),
+                    .spaced_min_ms = least,
+                    .spaced_max_ms = most,
+                    .sustained_ms = measurement.sustained_ms,
+                    .max_bound_ratio = measurement.max_bound_ratio,
+                    .reach_share = {},
+                    .implausible = false};
+  Problem computed = problem;
+  if (measurement.print.known && measurement.print.rounding != OperandRounding::exact)
+    computed = as_shown(problem, measurement.print);
+  if (const auto floor = find_floor(computed, device_name)) {
+    result.reach_share = floor->reach_ms / result.spaced_ms;
+    result.implausible = result.spaced_min_ms < floor->plausible_ms;
+  }
+  return result;
+}
+
+}  // namespace tapconv
