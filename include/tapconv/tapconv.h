@@ -8,8 +8,8 @@
 /// to the handle they come from and live as long as it does. Tensors belong to the caller and are needed only during a
 /// call.
 ///
-/// Threads: a problem is never changed and may be used from many threads. A convolution serves one thread at a time;
-/// different ones run in parallel.
+/// Threads: a problem and a device convolution are never changed and may be used from many threads. A convolution
+/// serves one thread at a time; different ones run in parallel.
 ///
 /// Binary compatibility: within one minor version (0.1.x) functions are added, but no function, structure or number
 /// changes.
@@ -56,7 +56,8 @@ enum {
   TAPCONV_OUTPUT = 6
 };
 
-/// A tensor in host memory. Element (i0, i1, ...) is at `data` + sum of i * stride, in elements.
+/// A tensor in host memory, or of tapconv_device_*() in device memory. Element (i0, i1, ...) is at `data` + sum of i *
+/// stride, in elements.
 typedef struct tapconv_tensor {
   void* data;  ///< only read, except of an output
   tapconv_dtype dtype;
@@ -125,6 +126,59 @@ tapconv_status tapconv_set_weights(tapconv_convolution* convolution, const tapco
 /// last element of the input or the residual.
 tapconv_status tapconv_run(tapconv_convolution* convolution, const tapconv_tensor* input,
                            const tapconv_tensor* residual, const tapconv_tensor* output, uint32_t* copied);
+
+/// A problem planned for tensors that are on a CUDA device already. tapconv/device_convolution.hpp tells all about
+/// contexts, streams, alignment and graphs; a stream is a CUstream or cudaStream_t, null for the default one.
+typedef struct tapconv_device_convolution tapconv_device_convolution;
+
+/// What a device convolution is planned for, added up; 0 for dense, aligned tensors.
+enum {
+  TAPCONV_STRIDED = 1,        ///< tensors of any strides, aligned to their elements alone, are taken too
+  TAPCONV_PACKED = 2,         ///< the weights come as tapconv_device_prepare() packed them
+  TAPCONV_CHECK_POINTERS = 4  ///< asks the driver about every pointer; for finding mistakes
+};
+
+/// A workspace limit that is none.
+#define TAPCONV_NO_LIMIT SIZE_MAX
+
+/// Plans for CUDA device number `device`. One plan serves every size of the dynamic dimensions. Under a limit in bytes
+/// the batch is worked through in passes. The problem is not needed afterwards.
+tapconv_status tapconv_device_create(const tapconv_problem* problem, int32_t device, uint32_t options,
+                                     size_t workspace_limit, tapconv_device_convolution** convolution);
+
+/// Null is ignored. Nothing that was started may still be running.
+void tapconv_device_destroy(tapconv_device_convolution* convolution);
+
+/// Bytes of device memory, at a multiple of 256, that tapconv_device_run() needs on an input of this shape; often 0.
+tapconv_status tapconv_device_workspace(const tapconv_device_convolution* convolution, const int64_t* shape,
+                                        int32_t ndim, size_t* bytes);
+
+/// Bytes of device memory, at a multiple of 256, that tapconv_device_prepare() fills; 0 without TAPCONV_PACKED.
+tapconv_status tapconv_device_packed(const tapconv_device_convolution* convolution, size_t* bytes);
+
+/// Starts packing the weights into `packed` on `stream`. `pointwise_weight` is null for a problem without.
+tapconv_status tapconv_device_prepare(const tapconv_device_convolution* convolution, const tapconv_tensor* weight,
+                                      const tapconv_tensor* pointwise_weight, void* packed, size_t packed_bytes,
+                                      void* stream);
+
+/// The tensors of a call, in device memory. Those that the problem does not have are null.
+typedef struct tapconv_device_tensors {
+  const tapconv_tensor* input;
+  const tapconv_tensor* weight;  ///< null with TAPCONV_PACKED, as is pointwise_weight
+  const tapconv_tensor* bias;
+  const tapconv_tensor* pointwise_weight;
+  const tapconv_tensor* pointwise_bias;
+  const tapconv_tensor* residual;
+  const tapconv_tensor* output;
+  const void* packed;  ///< with TAPCONV_PACKED: what tapconv_device_prepare() wrote; else null
+  size_t packed_bytes;
+} tapconv_device_tensors;
+
+/// Starts output = activation(convolution of input + residual) on `stream`, without waiting and without allocating.
+/// Dynamic dimensions are taken from the input. `workspace` is this call's alone until it is done; it may be null if
+/// tapconv_device_workspace() says 0.
+tapconv_status tapconv_device_run(const tapconv_device_convolution* convolution, const tapconv_device_tensors* tensors,
+                                  void* workspace, size_t workspace_bytes, void* stream);
 
 #ifdef __cplusplus
 }

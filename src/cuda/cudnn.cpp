@@ -11,10 +11,12 @@ namespace tapconv::cuda {
 
 struct Cudnn::Session {
   explicit Session(const Context& device) : context(device) {
-    context.make_current();
+    const CurrentContext current(context);
     cudnn::check(cudnn::api().create(&target.handle), "open a handle");
   }
-  ~Session() { cudnn::api().destroy(target.handle); }
+  ~Session() {
+    release_in(context, [&] { cudnn::api().destroy(target.handle); });
+  }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -64,7 +66,7 @@ bool CudnnPlan::adds_bias() const noexcept { return state_->graph->adds_bias(); 
 void CudnnPlan::prepare(std::size_t max_workspace_bytes) {
   State& state = *state_;
   if (!state.execution_plan) {
-    state.session->context.make_current();
+    const CurrentContext current(state.session->context);
     cudnn::Descriptor plan = cudnn::execution_plan(state.session->target, state.offer.configuration);
     state.workspace_bytes =
         static_cast<std::size_t>(plan.get<std::int64_t>(cudnn::Attribute::execution_plan_workspace_size));
@@ -97,7 +99,7 @@ void CudnnPlan::run(const void* input, const void* weight, const void* bias, voi
     state.pointers = pointers;
   }
   const cudnn::Handle handle = state.session->target.handle;
-  state.session->context.make_current();
+  const CurrentContext current(state.session->context);
   cudnn::check(cudnn::api().set_stream(handle, stream), "use the stream");
   cudnn::check(cudnn::api().backend_execute(handle, state.execution_plan->pointer(), state.variant_pack->pointer()),
                "run the plan");
@@ -113,7 +115,7 @@ std::string Cudnn::version() const {
 std::vector<CudnnPlan> Cudnn::plans(const Problem& problem, const CudnnChoice& choice) const {
   if (const std::string reason = cudnn::refusal(problem); !reason.empty())
     fail(ErrorCode::usage, "{}; valid: a problem that cuDNN takes as one convolution", reason);
-  session_->context.make_current();
+  const CurrentContext current(session_->context);
   std::vector<CudnnPlan> result;
   const auto graph = std::make_shared<const cudnn::Graph>(session_->target, problem, choice);
   for (cudnn::Offer& offer : cudnn::offers(session_->target, *graph)) {

@@ -84,20 +84,47 @@ Context::Context(int device) : device_(device) {
               ErrorCode::environment);
 }
 
-void Context::make_current() const {
-  api().check(api().CtxSetCurrent(handle_), "making the device current", ErrorCode::environment);
+CurrentContext::CurrentContext(const Context& context) {
+  void* before = nullptr;
+  api().check(api().CtxGetCurrent(&before), "asking for the current context", ErrorCode::environment);
+  if (before == context.handle()) return;
+  api().check(api().CtxPushCurrent(context.handle()), "making the device current", ErrorCode::environment);
+  pushed_ = true;
+}
+
+CurrentContext::~CurrentContext() {
+  void* popped = nullptr;
+  if (pushed_) api().CtxPopCurrent(&popped);
+}
+
+void Context::expect_reachable(const void* pointer, std::string_view field) const {
+  const CurrentContext current(*this);
+  // The driver writes the two numbers as unsigned and int; a flag is one byte.
+  unsigned type = 0;
+  int owner = 0;
+  bool managed = false;
+  const auto ask = [&](auto& value, int attribute) {
+    return api().PointerGetAttribute(&value, attribute, reinterpret_cast<DriverApi::Pointer>(pointer)) == 0;
+  };
+  if (!ask(type, driver::pointer_memory_type) || type == 0)
+    fail(ErrorCode::usage, "{} is at {}, which CUDA does not know; valid: device memory of cuda:{}", field, pointer,
+         device_);
+  if (type != driver::memory_device || (ask(managed, driver::pointer_is_managed) && managed)) return;
+  if (!ask(owner, driver::pointer_device) || owner != device_)
+    fail(ErrorCode::usage, "{} is in memory of cuda:{}; valid: of cuda:{}, for which this was planned", field, owner,
+         device_);
 }
 
 std::size_t Context::free_bytes() const {
-  make_current();
+  const CurrentContext current(*this);
   std::size_t free = 0, total = 0;
   api().check(api().MemGetInfo(&free, &total), "asking for free memory", ErrorCode::environment);
   return free;
 }
 
-Buffer::Buffer(const Context& context, std::size_t bytes) : bytes_(bytes) {
+Buffer::Buffer(const Context& context, std::size_t bytes) : context_(&context), bytes_(bytes) {
   if (bytes == 0) return;
-  context.make_current();
+  const CurrentContext current(context);
   DriverApi::Pointer pointer = 0;
   const int result = api().MemAlloc(&pointer, bytes);
   if (result == driver::out_of_memory)
@@ -108,13 +135,14 @@ Buffer::Buffer(const Context& context, std::size_t bytes) : bytes_(bytes) {
 }
 
 Buffer::~Buffer() {
-  if (data_) api().MemFree(reinterpret_cast<DriverApi::Pointer>(data_));
+  if (data_) release_in(*context_, [&] { api().MemFree(reinterpret_cast<DriverApi::Pointer>(data_)); });
 }
 
 void Buffer::upload(std::span<const std::byte> source, std::size_t offset) {
   if (offset > bytes_ || source.size() > bytes_ - offset)
     fail(ErrorCode::internal, "upload of {} bytes at {} into a buffer of {}", source.size(), offset, bytes_);
   if (source.empty()) return;
+  const CurrentContext current(*context_);
   api().check(api().MemcpyHtoD(reinterpret_cast<DriverApi::Pointer>(data_) + offset, source.data(), source.size()),
               "copying to the device", ErrorCode::launch);
   // The driver's copy returns once pageable memory has been staged; streams that do not wait for the default one could
@@ -126,50 +154,61 @@ void Buffer::download(std::span<std::byte> target, std::size_t offset) const {
   if (offset > bytes_ || target.size() > bytes_ - offset)
     fail(ErrorCode::internal, "download of {} bytes at {} from a buffer of {}", target.size(), offset, bytes_);
   if (target.empty()) return;
+  const CurrentContext current(*context_);
   api().check(api().MemcpyDtoH(target.data(), reinterpret_cast<DriverApi::Pointer>(data_) + offset, target.size()),
               "copying from the device", ErrorCode::launch);
 }
 
-Stream::Stream(const Context& context) {
-  context.make_current();
+Stream::Stream(const Context& context) : context_(context) {
+  const CurrentContext current(context);
   api().check(api().StreamCreate(&handle_, driver::stream_non_blocking), "creating a stream", ErrorCode::environment);
 }
 
-Stream::~Stream() { api().StreamDestroy(handle_); }
+Stream::~Stream() {
+  release_in(context_, [&] { api().StreamDestroy(handle_); });
+}
 
 void Stream::synchronize() const {
+  const CurrentContext current(context_);
   api().check(api().StreamSynchronize(handle_), "waiting for the device", ErrorCode::launch);
 }
 
 void Stream::fill_bytes(void* target, unsigned char value, std::size_t bytes) const {
   if (bytes == 0) return;
+  const CurrentContext current(context_);
   api().check(api().MemsetD8Async(reinterpret_cast<DriverApi::Pointer>(target), value, bytes, handle_),
               "filling memory", ErrorCode::launch);
 }
 
 void Stream::copy(void* target, const void* source, std::size_t bytes) const {
   if (bytes == 0) return;
+  const CurrentContext current(context_);
   api().check(api().MemcpyDtoDAsync(reinterpret_cast<DriverApi::Pointer>(target),
                                     reinterpret_cast<DriverApi::Pointer>(source), bytes, handle_),
               "copying within the device", ErrorCode::launch);
 }
 
-Event::Event(const Context& context) {
-  context.make_current();
+Event::Event(const Context& context) : context_(context) {
+  const CurrentContext current(context);
   api().check(api().EventCreate(&handle_, 0), "creating an event", ErrorCode::environment);
 }
 
-Event::~Event() { api().EventDestroy(handle_); }
+Event::~Event() {
+  release_in(context_, [&] { api().EventDestroy(handle_); });
+}
 
 void Event::record(const Stream& stream) const {
+  const CurrentContext current(context_);
   api().check(api().EventRecord(handle_, stream.handle()), "recording an event", ErrorCode::launch);
 }
 
 void Event::synchronize() const {
+  const CurrentContext current(context_);
   api().check(api().EventSynchronize(handle_), "waiting for the device", ErrorCode::launch);
 }
 
 double Event::milliseconds_since(const Event& start) const {
+  const CurrentContext current(context_);
   float milliseconds = 0;
   api().check(api().EventElapsedTime(&milliseconds, start.handle_, handle_), "reading a timer", ErrorCode::launch);
   return milliseconds;

@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
+
+#include "tapconv/error.hpp"
 
 namespace tapconv::cuda {
 
@@ -40,13 +43,14 @@ class Context {
   /// Throws Error{environment} if there is no such device.
   static const Context& get(int device);
 
-  /// Makes the context current to the calling thread.
-  void make_current() const;
-
   [[nodiscard]] int device() const noexcept { return device_; }
+  [[nodiscard]] void* handle() const noexcept { return handle_; }  ///< a CUcontext
   [[nodiscard]] const DeviceFacts& facts() const noexcept { return facts_; }
   /// Bytes of device memory that are free now.
   [[nodiscard]] std::size_t free_bytes() const;
+  /// Throws Error{usage} naming `field` unless `pointer` is in memory that CUDA knows and that, if it is device memory,
+  /// belongs to this device. Asks the driver every time.
+  void expect_reachable(const void* pointer, std::string_view field) const;
 
   explicit Context(int device);  ///< use get()
 
@@ -56,6 +60,31 @@ class Context {
   DeviceFacts facts_;
 };
 
+/// Makes a context current to the calling thread, and at the end the one that was so before. Everything here that needs
+/// a current context does this itself, so that callers find theirs as they left it.
+class CurrentContext {
+ public:
+  /// Throws Error{environment}.
+  explicit CurrentContext(const Context& context);
+  ~CurrentContext();
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+ private:
+  bool pushed_ = false;
+};
+
+/// Of destructors: calls body() with the context current, or does nothing where that is not possible any more, because
+/// the process ends and the driver has gone.
+template <class Body>
+void release_in(const Context& context, const Body& body) noexcept {
+  try {
+    const CurrentContext current(context);
+    body();
+  } catch (const Error&) {
+  }
+}
+
 /// Owns `bytes` of device memory.
 class Buffer {
  public:
@@ -64,8 +93,9 @@ class Buffer {
   Buffer(const Context& context, std::size_t bytes);
   ~Buffer();
   Buffer(Buffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+      : context_(other.context_), data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(context_, other.context_);
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
     return *this;
@@ -83,6 +113,7 @@ class Buffer {
   void download(std::span<std::byte> target, std::size_t offset = 0) const;
 
  private:
+  const Context* context_ = nullptr;
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
 };
@@ -103,6 +134,7 @@ class Stream {
   [[nodiscard]] void* handle() const noexcept { return handle_; }  ///< a CUstream, alias cudaStream_t
 
  private:
+  const Context& context_;
   void* handle_ = nullptr;
 };
 
@@ -120,6 +152,7 @@ class Event {
   [[nodiscard]] double milliseconds_since(const Event& start) const;
 
  private:
+  const Context& context_;
   void* handle_ = nullptr;
 };
 
@@ -148,9 +181,10 @@ class Kernel {
   Kernel& operator=(Kernel&&) = delete;
 
   [[nodiscard]] const KernelFacts& facts() const noexcept { return facts_; }
+  [[nodiscard]] void* function() const noexcept { return function_; }  ///< a CUfunction
 
   /// Validates `shape` against the device and the kernel (see launch_problem), then launches on `stream` with one
-  /// parameter, a plain struct. Throws Error{launch}.
+  /// parameter, a plain struct. Neither waits nor allocates. Throws Error{launch} naming the kernel and the shape.
   template <class Arguments>
   void launch(const LaunchShape& shape, void* stream, const Arguments& arguments) const {
     static_assert(std::is_trivially_copyable_v<Arguments>);
@@ -161,6 +195,7 @@ class Kernel {
   void launch_raw(const LaunchShape& shape, void* stream, const void* arguments) const;
 
   const Context* context_;
+  std::string entry_;
   void* module_ = nullptr;
   void* function_ = nullptr;
   KernelFacts facts_;

@@ -17,7 +17,10 @@ DriverApi::DriverApi() : library_({"libcuda.so.1"}) {
   load(DeviceTotalMem, "cuDeviceTotalMem_v2");
   load(DeviceGetAttribute, "cuDeviceGetAttribute");
   load(DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
-  load(CtxSetCurrent, "cuCtxSetCurrent");
+  load(CtxGetCurrent, "cuCtxGetCurrent");
+  load(CtxPushCurrent, "cuCtxPushCurrent_v2");
+  load(CtxPopCurrent, "cuCtxPopCurrent_v2");
+  load(PointerGetAttribute, "cuPointerGetAttribute");
   load(MemGetInfo, "cuMemGetInfo_v2");
   load(MemAlloc, "cuMemAlloc_v2");
   load(MemFree, "cuMemFree_v2");

@@ -23,7 +23,10 @@ struct DriverApi {
   Result (*DeviceTotalMem)(std::size_t*, int);
   Result (*DeviceGetAttribute)(int*, int, int);
   Result (*DevicePrimaryCtxRetain)(void**, int);
-  Result (*CtxSetCurrent)(void*);
+  Result (*CtxGetCurrent)(void**);
+  Result (*CtxPushCurrent)(void*);
+  Result (*CtxPopCurrent)(void**);
+  Result (*PointerGetAttribute)(void*, int, Pointer);
   Result (*MemGetInfo)(std::size_t*, std::size_t*);
   Result (*MemAlloc)(Pointer*, std::size_t);
   Result (*MemFree)(Pointer);
@@ -62,6 +65,8 @@ struct DriverApi {
 namespace driver {
 inline constexpr int stream_non_blocking = 1;
 inline constexpr int out_of_memory = 2;
+inline constexpr int pointer_memory_type = 2, pointer_is_managed = 8, pointer_device = 9;
+inline constexpr unsigned memory_device = 2;  ///< a value of pointer_memory_type
 inline constexpr int function_max_threads = 0, function_shared_bytes = 1, function_local_bytes = 3,
                      function_registers = 4, function_max_dynamic_shared = 8;
 inline constexpr int device_max_threads = 1, device_max_grid_x = 5, device_shared_per_block = 8, device_registers = 12,

@@ -9,8 +9,9 @@ const DriverApi& api() { return DriverApi::get(); }
 
 }  // namespace
 
-Kernel::Kernel(const Context& context, std::span<const char> image, const char* entry) : context_(&context) {
-  context.make_current();
+Kernel::Kernel(const Context& context, std::span<const char> image, const char* entry)
+    : context_(&context), entry_(entry) {
+  const CurrentContext current(context);
   api().check(api().ModuleLoadData(&module_, image.data()), "loading a kernel", ErrorCode::launch);
   api().check(api().ModuleGetFunction(&function_, module_, entry), "finding a kernel's entry", ErrorCode::launch);
   const auto attribute = [&](int which) {
@@ -22,32 +23,38 @@ Kernel::Kernel(const Context& context, std::span<const char> image, const char* 
             .local_bytes = attribute(driver::function_local_bytes),
             .static_shared_bytes = attribute(driver::function_shared_bytes),
             .max_threads_per_block = attribute(driver::function_max_threads)};
+  // Beyond the default limit a kernel has to ask; asking for less than it has changes nothing.
+  const int most = context.facts().shared_per_block_opt_in - facts_.static_shared_bytes;
+  api().check(api().FuncSetAttribute(function_, driver::function_max_dynamic_shared, most), "asking for shared memory",
+              ErrorCode::launch);
 }
 
 Kernel::~Kernel() {
-  if (module_) api().ModuleUnload(module_);
+  if (module_) release_in(*context_, [&] { api().ModuleUnload(module_); });
 }
 
 Kernel::Kernel(Kernel&& other) noexcept
     : context_(other.context_),
+      entry_(std::move(other.entry_)),
       module_(std::exchange(other.module_, nullptr)),
       function_(other.function_),
       facts_(other.facts_) {}
 
 void Kernel::launch_raw(const LaunchShape& shape, void* stream, const void* arguments) const {
   if (const std::string problem = launch_problem(shape, facts_, context_->facts()); !problem.empty())
-    throw Error(ErrorCode::launch, problem);
-  context_->make_current();
-  // Beyond the default limit a kernel has to ask; asking for less than it has changes nothing.
-  if (shape.dynamic_shared_bytes + facts_.static_shared_bytes > context_->facts().shared_per_block)
-    api().check(api().FuncSetAttribute(function_, driver::function_max_dynamic_shared, shape.dynamic_shared_bytes),
-                "asking for shared memory", ErrorCode::launch);
+    fail(ErrorCode::launch, "{} cannot be launched: {}", entry_, problem);
+  const CurrentContext current(*context_);
   void* parameters[] = {const_cast<void*>(arguments)};
   const auto grid = [&](int axis) { return static_cast<unsigned>(shape.grid[axis]); };
   const auto block = [&](int axis) { return static_cast<unsigned>(shape.block[axis]); };
-  api().check(api().LaunchKernel(function_, grid(0), grid(1), grid(2), block(0), block(1), block(2),
-                                 static_cast<unsigned>(shape.dynamic_shared_bytes), stream, parameters, nullptr),
-              "launching a kernel", ErrorCode::launch);
+  const int result = api().LaunchKernel(function_, grid(0), grid(1), grid(2), block(0), block(1), block(2),
+                                        static_cast<unsigned>(shape.dynamic_shared_bytes), stream, parameters, nullptr);
+  if (result == 0) return;
+  const std::string doing =
+      fmt::format("launching {} on {} x {} x {} blocks of {} x {} x {} threads with {} bytes of dynamic shared memory",
+                  entry_, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0], shape.block[1], shape.block[2],
+                  shape.dynamic_shared_bytes);
+  api().check(result, doing.c_str(), ErrorCode::launch);
 }
 
 std::string launch_problem(const LaunchShape& shape, const KernelFacts& kernel, const DeviceFacts& device) {

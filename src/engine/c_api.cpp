@@ -1,35 +1,16 @@
-#include <array>
-#include <exception>
+#include "engine/c_api.hpp"
+
 #include <memory>
-#include <new>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "problem/tensor_shape.hpp"
-#include "problem/text.hpp"
 #include "tapconv/convolution.hpp"
-#include "tapconv/tapconv.h"
 
 static_assert(std::string_view(TAPCONV_VERSION) == TAPCONV_PROJECT_VERSION);
 
 using tapconv::DType;
 using tapconv::ErrorCode;
 using tapconv::fail;
-
-struct tapconv_problem {
-  explicit tapconv_problem(const tapconv::Problem& problem);
-
-  /// Dense in the problem's layout; empty where the problem has none.
-  struct Description {
-    DType dtype = DType::float32;
-    std::vector<std::int64_t> shape{}, strides{};
-  };
-
-  tapconv::Problem value;
-  std::string text;
-  std::array<Description, TAPCONV_OUTPUT + 1> tensors{};  ///< by role
-};
+using namespace tapconv::c_api;
 
 struct tapconv_convolution {
   tapconv::Convolution value;
@@ -44,7 +25,6 @@ static_assert(TAPCONV_BFLOAT16 == static_cast<int>(DType::bfloat16));
 static_assert(TAPCONV_FLOAT64 == static_cast<int>(DType::float64));
 static_assert(TAPCONV_MAX_NDIM == tapconv::max_rank + 2);
 
-constexpr tapconv_status status_of(ErrorCode code) { return static_cast<tapconv_status>(code) + 1; }
 static_assert(status_of(ErrorCode::usage) == TAPCONV_USAGE);
 static_assert(status_of(ErrorCode::compile) == TAPCONV_COMPILE);
 static_assert(status_of(ErrorCode::launch) == TAPCONV_LAUNCH);
@@ -59,6 +39,14 @@ struct LastError {
 };
 thread_local LastError last_error;
 
+std::uint32_t copied_bit(tapconv::Access access, tapconv_role role) {
+  return access == tapconv::Access::copied ? std::uint32_t{1} << role : 0;
+}
+
+}  // namespace
+
+namespace tapconv::c_api {
+
 tapconv_status failed(tapconv_status status, const char* message) noexcept {
   try {
     last_error.text = message;
@@ -69,38 +57,6 @@ tapconv_status failed(tapconv_status status, const char* message) noexcept {
   return status;
 }
 
-/// Calls body() and turns what it throws into a status and a message.
-template <class Body>
-tapconv_status guarded(const Body& body) noexcept {
-  try {
-    body();
-    return TAPCONV_OK;
-  } catch (const tapconv::Error& error) {
-    return failed(status_of(error.code()), error.what());
-  } catch (const std::bad_alloc&) {
-    return failed(TAPCONV_MEMORY, "not enough memory on the host");
-  } catch (const std::exception& error) {
-    return failed(TAPCONV_INTERNAL, error.what());
-  } catch (...) {
-    return failed(TAPCONV_INTERNAL, "an exception of an unknown type");
-  }
-}
-
-/// What `pointer` points to. `name` is the parameter's.
-template <class T>
-T& given(T* pointer, const char* name) {
-  if (!pointer) fail(ErrorCode::usage, "{} is null; valid: a pointer", name);
-  return *pointer;
-}
-
-/// The same for what is to be written: set to null first, so that it is defined whatever happens.
-template <class T>
-T*& cleared(T** pointer, const char* name) {
-  T*& target = given(pointer, name);
-  target = nullptr;
-  return target;
-}
-
 std::vector<std::int64_t> sizes(const std::int64_t* numbers, std::int32_t ndim, const char* name) {
   constexpr std::int32_t most = 64;
   if (ndim < 1 || ndim > most) fail(ErrorCode::usage, "{}: ndim = {}; valid: 1 to {}", name, ndim, most);
@@ -108,32 +64,28 @@ std::vector<std::int64_t> sizes(const std::int64_t* numbers, std::int32_t ndim, 
   return {numbers, numbers + ndim};
 }
 
-tapconv::MutableTensorView view_of(const tapconv_tensor& tensor, const char* name) {
+MutableTensorView view_of(const tapconv_tensor& tensor, const char* name) {
   if (tensor.dtype < TAPCONV_FLOAT32 || tensor.dtype > TAPCONV_FLOAT64)
     fail(ErrorCode::usage, "{}: dtype = {}; valid: {} to {}", name, tensor.dtype, TAPCONV_FLOAT32, TAPCONV_FLOAT64);
-  tapconv::MutableTensorView view{.data = tensor.data,
-                                  .dtype = static_cast<DType>(tensor.dtype),
-                                  .shape = sizes(tensor.shape, tensor.ndim, name),
-                                  .strides = {}};
+  MutableTensorView view{.data = tensor.data,
+                         .dtype = static_cast<DType>(tensor.dtype),
+                         .shape = sizes(tensor.shape, tensor.ndim, name),
+                         .strides = {}};
   if (tensor.strides) view.strides.assign(tensor.strides, tensor.strides + tensor.ndim);
   return view;
 }
 
-tapconv::TensorView read_view(const tapconv_tensor& tensor, const char* name) {
-  tapconv::MutableTensorView view = view_of(tensor, name);
+TensorView read_view(const tapconv_tensor& tensor, const char* name) {
+  MutableTensorView view = view_of(tensor, name);
   return {.data = view.data, .dtype = view.dtype, .shape = std::move(view.shape), .strides = std::move(view.strides)};
 }
 
-std::optional<tapconv::TensorView> optional_view(const tapconv_tensor* tensor, const char* name) {
+std::optional<TensorView> optional_view(const tapconv_tensor* tensor, const char* name) {
   if (!tensor) return std::nullopt;
   return read_view(*tensor, name);
 }
 
-std::uint32_t copied_bit(tapconv::Access access, tapconv_role role) {
-  return access == tapconv::Access::copied ? std::uint32_t{1} << role : 0;
-}
-
-}  // namespace
+}  // namespace tapconv::c_api
 
 tapconv_problem::tapconv_problem(const tapconv::Problem& problem) : value(problem), text(spell(problem)) {
   const auto describe = [&](tapconv_role role, DType dtype, std::vector<std::int64_t> shape) {

@@ -18,7 +18,7 @@ std::unique_ptr<ConvolutionBackend> make_backend(const Problem& problem, const D
     fail(ErrorCode::usage, "threads = {}; valid {}: 0", threads,
          cuda ? "on " + name(device) : "for float64, which the oracle computes on all cores");
   }
-  if (cuda) return make_session_backend(problem, device);
+  if (cuda) return make_cuda_backend(problem, device.index);
   if (problem.dtype == DType::float64) return make_oracle_backend(problem);
   return make_cpu_backend(problem, threads);
 }
@@ -32,13 +32,6 @@ std::string expected_input(const Problem& problem) {
     text += dynamic ? ", any" : fmt::format(", {}", shape[axis]);
   }
   return text + ")";
-}
-
-/// Refuses a tensor that is given although the problem has none, or missing although it has one. `why` is the problem's
-/// spelling of that, like "bias=False".
-void check_presence(bool given, bool has, std::string_view field, std::string_view why) {
-  if (given && !has) fail(ErrorCode::usage, "{} is given; the problem has {}", field, why);
-  if (!given && has) fail(ErrorCode::usage, "{} is missing; the problem has {}", field, why);
 }
 
 }  // namespace

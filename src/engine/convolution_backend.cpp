@@ -1,10 +1,8 @@
 #include "engine/convolution_backend.hpp"
 
-#include <cstring>
 #include <vector>
 
 #include "engine/oracle_engine.hpp"
-#include "engine/session.hpp"
 
 namespace tapconv {
 namespace {
@@ -53,48 +51,10 @@ class OracleBackend final : public ConvolutionBackend {
   KeptWeights weights_;
 };
 
-class SessionBackend final : public ConvolutionBackend {
- public:
-  SessionBackend(const Problem& problem, const Device& device)
-      : device_(device), session_(Session::open(problem, device)) {}
-
-  [[nodiscard]] std::string implementation() const override { return session_->engine().name(); }
-  [[nodiscard]] bool in_place() const override { return false; }
-  void set_weights(const Operands& operands) override {
-    weights_.assign(operands);
-    session_->upload(weights_.with({}, {}));
-  }
-  void set_sizes(const Problem& problem) override {
-    session_ = Session::open(problem, device_);
-    session_->upload(weights_.with({}, {}));
-  }
-  void run(std::span<const std::byte> input, std::span<const std::byte> residual,
-           std::span<std::byte> output) override {
-    session_->upload(
-        {.input = input, .weight = {}, .bias = {}, .pointwise_weight = {}, .pointwise_bias = {}, .residual = residual});
-    Executable& engine = session_->engine();
-    engine.prepare();
-    engine.run();
-    engine.finish();
-    session_->synchronize();
-    const Tensor result = session_->download();
-    std::memcpy(output.data(), result.view().data, output.size());
-  }
-
- private:
-  Device device_;
-  std::unique_ptr<Session> session_;
-  KeptWeights weights_;
-};
-
 }  // namespace
 
 std::unique_ptr<ConvolutionBackend> make_oracle_backend(const Problem& problem) {
   return std::make_unique<OracleBackend>(problem);
-}
-
-std::unique_ptr<ConvolutionBackend> make_session_backend(const Problem& problem, const Device& device) {
-  return std::make_unique<SessionBackend>(problem, device);
 }
 
 }  // namespace tapconv

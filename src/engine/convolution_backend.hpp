@@ -6,7 +6,7 @@
 #include <string>
 
 #include "oracle/oracle.hpp"
-#include "tapconv/engine.hpp"
+#include "tapconv/problem.hpp"
 
 namespace tapconv {
 
@@ -33,7 +33,7 @@ class ConvolutionBackend {
 /// The oracle; any problem, slowly.
 [[nodiscard]] std::unique_ptr<ConvolutionBackend> make_oracle_backend(const Problem& problem);
 
-/// The engine of a session on `device`, between an upload and a download.
-[[nodiscard]] std::unique_ptr<ConvolutionBackend> make_session_backend(const Problem& problem, const Device& device);
+/// The plan of a CUDA device, one for every size, between an upload and a download.
+[[nodiscard]] std::unique_ptr<ConvolutionBackend> make_cuda_backend(const Problem& problem, int device);
 
 }  // namespace tapconv

@@ -69,7 +69,6 @@ class CudnnExecutable final : public Executable {
 
   void prepare() override {
     const cuda::Context& context = tensors_.context();
-    context.make_current();
     plan_.prepare(context.free_bytes() / 2 + scratch_->workspace.bytes());
     CudnnScratch::ensure(scratch_->workspace, context, plan_.workspace_bytes());
     if (!converts()) return;

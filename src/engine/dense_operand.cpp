@@ -19,6 +19,11 @@ std::size_t dense_bytes(const TensorView& view) {
 
 }  // namespace
 
+void check_presence(bool given, bool has, std::string_view field, std::string_view why) {
+  if (given && !has) fail(ErrorCode::usage, "{} is given; the problem has {}", field, why);
+  if (!given && has) fail(ErrorCode::usage, "{} is missing; the problem has {}", field, why);
+}
+
 void check_operand(const TensorView& view, std::string_view field, const std::vector<std::int64_t>& shape,
                    DType dtype) {
   (void)checked_strides(view, field);

@@ -10,6 +10,10 @@
 
 namespace tapconv {
 
+/// Throws Error{usage} naming `field` if it is given although the problem has none, or missing although it has one.
+/// `why` is the problem's spelling of that, like "bias=False".
+void check_presence(bool given, bool has, std::string_view field, std::string_view why);
+
 /// Throws Error{usage} naming `field` unless the view has data, valid strides, this shape and this type.
 void check_operand(const TensorView& view, std::string_view field, const std::vector<std::int64_t>& shape, DType dtype);
 

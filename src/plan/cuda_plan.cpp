@@ -1,17 +1,10 @@
 #include "plan/cuda_plan.hpp"
 
+#include "problem/tensor_shape.hpp"
 #include "problem/text.hpp"
 
 namespace tapconv {
 namespace {
-
-CudaStep load_step(const cuda::Context& context, const Task& task, KernelPlan plan) {
-  const cuda::Kernel* kernel = cuda::load(context, plan.source);
-  const cuda::LaunchShape launch = plan.launch(sizes_of(task.problem));
-  if (const std::string broken = cuda::launch_problem(launch, kernel->facts(), context.facts()); !broken.empty())
-    throw Error(ErrorCode::launch, broken);
-  return {.kernel = kernel, .plan = std::move(plan)};
-}
 
 std::string joined(const std::vector<CudaStage>& stages, auto&& text) {
   std::string all;
@@ -19,45 +12,105 @@ std::string joined(const std::vector<CudaStage>& stages, auto&& text) {
   return all;
 }
 
+/// All at a time, since each may have to be compiled.
+void load_kernels(CudaVariants& all, const cuda::Context& context) {
+  std::vector<cuda::KernelSource> sources;
+  std::vector<const cuda::Kernel**> targets;
+  const auto want = [&](const cuda::KernelSource& source, const cuda::Kernel*& target) {
+    sources.push_back(source);
+    targets.push_back(&target);
+  };
+  for (CudaVariant& variant : all.variants) {
+    for (CudaStage& stage : variant.stages) {
+      for (CudaStep& step : stage.steps) want(step.plan.source, step.kernel);
+    }
+  }
+  for (CudaPacking& packing : all.packings) want(packing.plan.source, packing.kernel);
+  const std::vector<const cuda::Kernel*> kernels = cuda::load_all(context, sources);
+  for (std::size_t i = 0; i < kernels.size(); ++i) *targets[i] = kernels[i];
+}
+
+/// Calls body() and adds the problem to the words of a launch that fails.
+template <class Body>
+void launching(const Problem& problem, const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::launch) throw;
+    fail(ErrorCode::launch, "{}; for {}", error.what(), spell(problem));
+  }
+}
+
 }  // namespace
 
-CudaPlan::CudaPlan(const Problem& problem, const cuda::Context& context) {
-  const DeviceModel model = device_model(context.facts());
-  for (const Task& task : tasks_of(problem)) {
-    CudaStage stage{.task = task, .choice = choose(task, model), .steps = {}};
-    const Choice& choice = stage.choice;
-    stage.steps.push_back(load_step(context, task, choice.solver->plan(task, choice.candidate.configuration, model)));
-    if (auto rest = unreached_plan(task, model); rest && !reaches_all(task.problem))
-      stage.steps.push_back(load_step(context, task, *std::move(rest)));
-    stages_.push_back(std::move(stage));
+CudaPlan::CudaPlan(const Problem& problem, const cuda::Context& context, const CudaPlanOptions& options)
+    : problem_(problem), options_(options), all_(plan_variants(problem, options, device_model(context.facts()))) {
+  load_kernels(all_, context);
+  const std::int64_t images = images_per_pass(problem, options.workspace_limit);
+  example_workspace_bytes_ = static_cast<std::size_t>(images) * image_workspace_bytes(problem);
+  example_is_wide_ = !counts_in_32_bits(problem, images);
+  example_variant_ = static_cast<std::size_t>(all_.find(false, example_is_wide_) - all_.variants.data());
+  example_ = schedule(problem, nullptr, false);
+  launching(problem, [&] { example_->expect_legal(context.facts()); });
+}
+
+std::size_t CudaPlan::workspace_bytes(const Problem& sized) const {
+  if (sized == problem_) return example_workspace_bytes_;
+  return static_cast<std::size_t>(images_per_pass(sized, options_.workspace_limit)) * image_workspace_bytes(sized);
+}
+
+CudaSchedule CudaPlan::schedule(const Problem& sized, const DeviceStrides* strides, bool strided) const {
+  const std::int64_t images = images_per_pass(sized, options_.workspace_limit);
+  const bool wide = sized == problem_ ? example_is_wide_ : !counts_in_32_bits(sized, images);
+  const CudaVariant* variant = all_.find(strided, wide);
+  if (!variant)
+    fail(ErrorCode::usage,
+         "input has shape {}, which needs 64-bit coordinates; valid: fewer positions, or a plan whose example needs "
+         "them too",
+         tuple_text(input_shape(sized)));
+  return {*variant, sized, images, strides};
+}
+
+void CudaPlan::prepare(const DeviceTensors& tensors, const DeviceStrides* strides, void* packed, void* stream) const {
+  const std::vector<Problem> plain = tapconv::stages(problem_);
+  for (const CudaPacking& packing : all_.packings) {
+    const bool first = packing.stage == 0;
+    if (strides && !packing.strided)
+      fail(ErrorCode::usage, "{} is not dense; valid: dense, or any strides with the option `strided`",
+           first ? "weight" : "pointwise_weight");
+    shared::Arguments arguments{.tensors = {.input = nullptr,
+                                            .weight = first ? tensors.weight : tensors.pointwise_weight,
+                                            .bias = nullptr,
+                                            .residual = nullptr,
+                                            .output = static_cast<std::byte*>(packed) + packing.offset},
+                                .sizes = sizes_of(plain[packing.stage])};
+    if (strides) arguments.sizes.weight_strides = first ? strides->weight : strides->pointwise_weight;
+    launching(problem_, [&] { packing.kernel->launch(packing.plan.launch, stream, arguments); });
   }
 }
 
-std::size_t CudaPlan::workspace_bytes() const {
-  if (stages_.size() < 2) return 0;
-  const Problem& first = stages_.front().task.problem;
-  return static_cast<std::size_t>(element_count(output_shape(first))) * element_bytes(first.out_dtype);
-}
-
-void CudaPlan::run(const DeviceTensors& tensors, void* workspace, void* stream) const {
-  for (const CudaStage& stage : stages_) {
-    const bool first = &stage == &stages_.front(), last = &stage == &stages_.back();
-    const shared::Arguments arguments{.tensors = {.input = first ? tensors.input : workspace,
-                                                  .weight = first ? tensors.weight : tensors.pointwise_weight,
-                                                  .bias = first ? tensors.bias : tensors.pointwise_bias,
-                                                  .residual = last ? tensors.residual : nullptr,
-                                                  .output = last ? tensors.output : workspace},
-                                      .sizes = sizes_of(stage.task.problem)};
-    for (const CudaStep& step : stage.steps) step.kernel->launch(step.plan.launch(arguments.sizes), stream, arguments);
+void CudaPlan::run(const Problem& sized, const DeviceTensors& tensors, const DeviceStrides* strides, void* workspace,
+                   void* stream) const {
+  const auto start = [&](const CudaSchedule& schedule) {
+    launching(sized, [&] { schedule.run(tensors, workspace, stream); });
+  };
+  if (!strides) {
+    if (sized == problem_ && example_->is_aligned(tensors)) return start(*example_);
+    const CudaSchedule dense = schedule(sized, nullptr, false);
+    if (dense.is_aligned(tensors)) return start(dense);
+    if (!options_.strided) dense.expect_aligned(tensors);
+  } else if (!options_.strided) {
+    fail(ErrorCode::usage, "a tensor is not dense; valid: dense, or any strides with the option `strided`");
   }
+  start(schedule(sized, strides, true));
 }
 
 std::string CudaPlan::solver() const {
-  return joined(stages_, [](const CudaStage& stage) { return stage.choice.solver->name(); });
+  return joined(stages(), [](const CudaStage& stage) { return stage.choice.solver->name(); });
 }
 
 std::string CudaPlan::configuration() const {
-  return joined(stages_, [](const CudaStage& stage) { return stage.choice.candidate.configuration; });
+  return joined(stages(), [](const CudaStage& stage) { return stage.choice.candidate.configuration; });
 }
 
 }  // namespace tapconv

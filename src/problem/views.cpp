@@ -46,21 +46,6 @@ void copy_strided(const std::byte* source, const std::vector<std::int64_t>& sour
   });
 }
 
-/// Addresses from the first byte of a view up to the end of its last.
-struct Reach {
-  std::uintptr_t begin, end;
-};
-
-Reach reach_of(const TensorView& view) {
-  const std::vector<std::int64_t> strides = strides_of(view);
-  std::int64_t before = 0, after = 1;
-  for (std::size_t axis = 0; axis < view.shape.size(); ++axis)
-    (strides[axis] < 0 ? before : after) += strides[axis] * (view.shape[axis] - 1);
-  const auto bytes = static_cast<std::int64_t>(element_bytes(view.dtype));
-  const auto address = reinterpret_cast<std::uintptr_t>(view.data);
-  return {address + static_cast<std::uintptr_t>(before * bytes), address + static_cast<std::uintptr_t>(after * bytes)};
-}
-
 }  // namespace
 
 std::vector<std::int64_t> strides_of(const TensorView& view) {
@@ -91,10 +76,17 @@ bool overlaps_itself(const TensorView& view) {
   return false;
 }
 
-bool share_memory(const TensorView& a, const TensorView& b) {
-  const Reach x = reach_of(a), y = reach_of(b);
-  return x.begin < y.end && y.begin < x.end;
+Reach reach_of(const TensorView& view) {
+  const std::vector<std::int64_t> strides = strides_of(view);
+  std::int64_t before = 0, after = 1;
+  for (std::size_t axis = 0; axis < view.shape.size(); ++axis)
+    (strides[axis] < 0 ? before : after) += strides[axis] * (view.shape[axis] - 1);
+  const auto bytes = static_cast<std::int64_t>(element_bytes(view.dtype));
+  const auto address = reinterpret_cast<std::uintptr_t>(view.data);
+  return {address + static_cast<std::uintptr_t>(before * bytes), address + static_cast<std::uintptr_t>(after * bytes)};
 }
+
+bool share_memory(const TensorView& a, const TensorView& b) { return meet(reach_of(a), reach_of(b)); }
 
 void copy_to_dense(const TensorView& view, Layout layout, std::span<std::byte> dense) {
   copy_strided(static_cast<const std::byte*>(view.data), strides_of(view), dense.data(), strides_of(view.shape, layout),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,14 @@ namespace tapconv {
 
 /// Whether two elements share memory.
 [[nodiscard]] bool overlaps_itself(const TensorView& view);
+
+/// Addresses from the first byte of a view up to the end of its last.
+struct Reach {
+  std::uintptr_t begin, end;
+};
+[[nodiscard]] Reach reach_of(const TensorView& view);
+
+[[nodiscard]] inline bool meet(const Reach& a, const Reach& b) { return a.begin < b.end && b.begin < a.end; }
 
 /// Whether any byte between the first and the last element of one view lies so in the other too.
 [[nodiscard]] bool share_memory(const TensorView& a, const TensorView& b);

@@ -6,7 +6,6 @@
 #include <limits>
 #include <thread>
 
-#include "engine/convolution_backend.hpp"
 #include "random_problem.hpp"
 #include "strided.hpp"
 
@@ -137,37 +136,6 @@ TEST(Convolution, ComputesAnyProblemOfFloat64) {
     const Convolution::Accesses accesses =
         convolution.run(tensors.input.view(), tensors.output.mutable_view(), Tensors::view(tensors.residual));
     EXPECT_EQ(problem.residual, accesses.residual.has_value());
-    EXPECT_EQ(tensors.expected(), values_of(tensors.output));
-  }
-}
-
-TEST(Convolution, SessionBackendComputesTheSame) {
-  for (std::uint64_t seed = 100; seed < 120; ++seed) {
-    Problem problem = any_random_problem(seed, 1e5);
-    problem.dtype = problem.out_dtype = DType::float64;
-    problem.contract = Contract::fp64;
-    problem.tie_rule = TieRule::away;
-    SCOPED_TRACE(seed);
-    if (!cpu_engine_available()) GTEST_SKIP() << "a session on the CPU needs oneDNN";
-    Tensors tensors(problem, seed);
-    const auto bytes = [](const std::optional<Strided>& tensor) {
-      return tensor ? std::span<std::byte>(tensor->data, static_cast<std::size_t>(element_count(tensor->shape)) *
-                                                             element_bytes(tensor->dtype))
-                    : std::span<std::byte>{};
-    };
-    // Opened at another size: the weights must outlive the session that they were set in.
-    Problem other = problem;
-    other.batch = 5;
-    const auto backend = make_session_backend(other, {});
-    backend->set_weights({.input = {},
-                          .weight = bytes(tensors.weight),
-                          .bias = bytes(tensors.bias),
-                          .pointwise_weight = bytes(tensors.pointwise_weight),
-                          .pointwise_bias = bytes(tensors.pointwise_bias),
-                          .residual = {}});
-    backend->set_sizes(problem);
-    backend->run(bytes(tensors.input), bytes(tensors.residual), bytes(tensors.output));
-    EXPECT_FALSE(backend->in_place());
     EXPECT_EQ(tensors.expected(), values_of(tensors.output));
   }
 }

@@ -1,0 +1,143 @@
+#include "plan/cuda_variants.hpp"
+
+#include <algorithm>
+
+#include "problem/text.hpp"
+
+namespace tapconv {
+namespace {
+
+constexpr std::size_t packed_alignment = 256;
+
+bool has_dynamic_sizes(const Problem& problem) {
+  return problem.dynamic_batch || std::ranges::any_of(problem.dynamic_input, [](bool dynamic) { return dynamic; });
+}
+
+/// Whether the device's memory holds a tensor of 2^30 positions, where is_narrow() ends.
+bool may_become_wide(const Problem& problem, const DeviceModel& device) {
+  const auto bytes = [](std::int64_t channels, DType dtype) {
+    return static_cast<std::size_t>(channels) * element_bytes(dtype);
+  };
+  return std::min(bytes(problem.in_channels, problem.dtype), bytes(problem.out_channels, problem.out_dtype)) <=
+         device.facts.memory_bytes >> 30;
+}
+
+/// `first` again if it is legal for the task, else what the cost models say.
+Choice choose_like(const Choice& first, const Task& task, const DeviceModel& device) {
+  if (first.solver->supports(task, device).ok) {
+    for (const Candidate& candidate : first.solver->candidates(task, device)) {
+      if (candidate.configuration == first.candidate.configuration)
+        return {.solver = first.solver, .candidate = candidate, .verdicts = first.verdicts};
+    }
+  }
+  return choose(task, device);
+}
+
+CudaStage plan_stage(const Task& task, Choice choice, bool dynamic, const DeviceModel& device) {
+  CudaStage stage{.task = task, .choice = std::move(choice)};
+  stage.steps.push_back({.plan = stage.choice.solver->plan(task, stage.choice.candidate.configuration, device)});
+  if (dynamic || !reaches_all(task.problem)) {
+    if (auto rest = unreached_plan(task, device)) stage.steps.push_back({.plan = *std::move(rest)});
+  }
+  return stage;
+}
+
+/// Gives each stage of each variant its place in the packed weights. Variants with one configuration share it; what
+/// packs there takes any strides if one of their kernels does.
+void place_packed_weights(CudaVariants& all) {
+  for (CudaVariant& variant : all.variants) {
+    for (std::size_t i = 0; i < variant.stages.size(); ++i) {
+      CudaStage& stage = variant.stages[i];
+      const std::optional<KernelPlan::Packing>& plan = stage.steps.front().plan.packing;
+      if (!plan) fail(ErrorCode::internal, "{} packs no weights", stage.choice.solver->name());
+      const auto same = std::ranges::find_if(all.packings, [&](const CudaPacking& packing) {
+        return packing.stage == i && packing.solver == stage.choice.solver &&
+               packing.configuration == stage.choice.candidate.configuration;
+      });
+      if (same == all.packings.end()) {
+        stage.packed_offset = all.packed_bytes;
+        all.packings.push_back({.stage = i,
+                                .solver = stage.choice.solver,
+                                .configuration = stage.choice.candidate.configuration,
+                                .strided = variant.strided,
+                                .offset = all.packed_bytes,
+                                .kernel = nullptr,
+                                .plan = *plan});
+        all.packed_bytes += (plan->bytes + packed_alignment - 1) / packed_alignment * packed_alignment;
+        continue;
+      }
+      stage.packed_offset = same->offset;
+      if (!variant.strided || same->strided) continue;
+      same->strided = true;
+      same->plan = *plan;
+    }
+  }
+}
+
+}  // namespace
+
+const CudaVariant* CudaVariants::find(bool strided, bool wide) const {
+  const auto found = std::ranges::find_if(
+      variants, [&](const CudaVariant& variant) { return (variant.strided || !strided) && (variant.wide || !wide); });
+  return found == variants.end() ? nullptr : &*found;
+}
+
+CudaVariants plan_variants(const Problem& problem, const CudaPlanOptions& options, const DeviceModel& device) {
+  Problem planned = problem;
+  planned.batch = images_per_pass(problem, options.workspace_limit);
+  if (planned.batch < problem.batch) planned.dynamic_batch = true;
+  const bool wide_example = !counts_in_32_bits(problem, planned.batch);
+  std::vector<bool> widths{wide_example};
+  if (has_dynamic_sizes(problem)) {
+    widths = {false};
+    if (wide_example || may_become_wide(problem, device)) widths.push_back(true);
+  }
+
+  CudaVariants all;
+  for (const bool strided : options.strided ? std::vector{false, true} : std::vector{false}) {
+    for (const bool wide : widths) {
+      CudaVariant variant{.strided = strided, .wide = wide};
+      for (Task& task : tasks_of(planned)) {
+        task.strided = strided;
+        task.packed = options.packed;
+        task.wide = wide;
+        const std::size_t i = variant.stages.size();
+        Choice choice = all.variants.empty() ? choose(task, device)
+                                             : choose_like(all.variants.front().stages[i].choice, task, device);
+        variant.stages.push_back(plan_stage(task, std::move(choice), has_dynamic_sizes(planned), device));
+      }
+      all.variants.push_back(std::move(variant));
+    }
+  }
+  if (options.packed) place_packed_weights(all);
+  return all;
+}
+
+std::size_t image_workspace_bytes(const Problem& problem) {
+  if (problem.kind != Kind::depthwise_separable) return 0;
+  Problem one = problem;
+  one.batch = 1;
+  const Problem first = tasks_of(one).front().problem;
+  return static_cast<std::size_t>(element_count(output_shape(first))) * element_bytes(first.out_dtype);
+}
+
+std::int64_t images_per_pass(const Problem& problem, const std::optional<std::size_t>& workspace_limit) {
+  const std::size_t image = image_workspace_bytes(problem);
+  if (!workspace_limit || image == 0) return problem.batch;
+  if (*workspace_limit < image)
+    fail(ErrorCode::usage,
+         "workspace_limit = {}; valid: at least {}, what one image of {} needs between its two halves",
+         *workspace_limit, image, spell(problem));
+  const auto fitting = static_cast<std::int64_t>(*workspace_limit / image);
+  if (fitting >= problem.batch) return problem.batch;
+  const std::int64_t passes = (problem.batch - 1) / fitting + 1;
+  return (problem.batch - 1) / passes + 1;
+}
+
+bool counts_in_32_bits(const Problem& problem, std::int64_t images) {
+  Problem pass = problem;
+  pass.batch = images;
+  return std::ranges::all_of(stages(pass), is_narrow);
+}
+
+}  // namespace tapconv
