@@ -21,14 +21,12 @@ std::string joined(const std::vector<CudaStage>& stages, auto&& text) {
 
 }  // namespace
 
-CudaPlan::CudaPlan(const Problem& problem, const cuda::Context& context) {
+CudaPlan::CudaPlan(const Problem& problem, const cuda::Context& context, const Chooser& chooser) {
   const DeviceModel model = device_model(context.facts());
   for (const Task& task : tasks_of(problem)) {
-    CudaStage stage{.task = task, .choice = choose(task, model), .steps = {}};
-    const Choice& choice = stage.choice;
-    stage.steps.push_back(load_step(context, task, choice.solver->plan(task, choice.candidate.configuration, model)));
-    if (auto rest = unreached_plan(task, model); rest && !reaches_all(task.problem))
-      stage.steps.push_back(load_step(context, task, *std::move(rest)));
+    CudaStage stage{.task = task, .choice = chooser(task, model), .steps = {}};
+    for (KernelPlan& kernel : kernels_of(task, stage.choice, model))
+      stage.steps.push_back(load_step(context, task, std::move(kernel)));
     stages_.push_back(std::move(stage));
   }
 }

@@ -35,7 +35,7 @@ struct CudaStage {
 class CudaPlan {
  public:
   /// Throws Error{usage} if no solver takes the problem, Error{compile, environment, launch}.
-  CudaPlan(const Problem& problem, const cuda::Context& context);
+  CudaPlan(const Problem& problem, const cuda::Context& context, const Chooser& chooser = choose_by_default);
 
   /// Bytes of device memory that run() works in, aligned to 256; 0 but for depthwise separable problems.
   [[nodiscard]] std::size_t workspace_bytes() const;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "tapconv/tune.hpp"
 #include "tapconv/workbench.hpp"
 
 namespace tapconv::cli {
@@ -17,6 +18,8 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json to_json(const SpecsReport& report);
 [[nodiscard]] Json to_json(const std::vector<ProblemList>& lists);
 [[nodiscard]] Json to_json(const std::vector<NamedProblem>& problems);
+[[nodiscard]] Json to_json(const std::vector<TuneReport>& reports);
+[[nodiscard]] Json to_json(const std::vector<StoredPlan>& plans);
 
 /// Writes one object and a newline to standard output.
 void print(const Json& json);
