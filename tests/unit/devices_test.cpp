@@ -48,7 +48,7 @@ TEST(Devices, LimitsAreThoseOfUnitsAndClocks) {
     EXPECT_NEAR(memory, device.ceilings.limit_byte_per_s, 0.005 * memory);
     const double clocks = 1e3 * facts.sm_clock_khz * facts.multiprocessors;
     const double ffma = device.ceilings.limit_ffma_flop_per_s / clocks;
-    EXPECT_NEAR(facts.compute_major == 8 && facts.compute_minor == 0 ? 128 : 256, ffma, 0.1);
+    EXPECT_NEAR(facts.compute_major == 8 && facts.compute_minor == 0 ? 128 : 256, ffma, 0.2);
     // A power of two of FLOP a clock, 16-bit types twice as many as TF32.
     const double tensor = std::log2(device.ceilings.limit_tf32_flop_per_s / clocks);
     EXPECT_NEAR(std::round(tensor), tensor, 0.002);
