@@ -27,7 +27,7 @@ LAYERS = {
     "spelling": {"problem"},
     "cuda": {"problem", "io"},
     "solver": {"cuda", "problem"},
-    "plan": {"solver", "cuda", "problem"},
+    "plan": {"solver", "cuda", "problem", "io"},
     "engine": {"plan", "solver", "cuda", "problem", "oracle", "cpu"},
     "workbench": {"engine", "plan", "solver", "cuda", "problem", "oracle", "cpu", "io"},
     "oracle": {"problem"},

@@ -108,7 +108,7 @@ std::string compiler_version() {
 }
 
 std::string architecture(const DeviceFacts& device) {
-  return fmt::format("{}{}{}", device.compute_major, device.compute_minor, device.compute_major == 9 ? "a" : "");
+  return fmt::format("{}{}{}", device.compute_major, device.compute_minor, device.compute_major >= 9 ? "a" : "");
 }
 
 }  // namespace tapconv::cuda

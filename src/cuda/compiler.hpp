@@ -37,8 +37,8 @@ struct Compiled {
 /// NVRTC's version, "13.0".
 [[nodiscard]] std::string compiler_version();
 
-/// The architecture to compile for on a device: "90a" on Hopper, whose own instructions need the suffix, else "80",
-/// "89", ...
+/// The architecture to compile for on a device: "80", "89", and from Hopper on with the suffix that the
+/// architecture's own instructions need, "90a", "100a", "120a".
 [[nodiscard]] std::string architecture(const DeviceFacts& device);
 
 /// The kernel of `source` on `context`, compiled() and loaded at first use and kept for the life of the process.

@@ -4,6 +4,7 @@
 
 #include "engine/convolution_backend.hpp"
 #include "engine/dense_operand.hpp"
+#include "engine/device.hpp"
 #include "problem/tensor_shape.hpp"
 #include "problem/text.hpp"
 #include "problem/views.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 std::unique_ptr<ConvolutionBackend> make_backend(const Problem& problem, const Device& device, int threads) {
   validate(problem);
+  expect_hardware(device, "compute");
   const bool cuda = device.kind == Device::Kind::cuda;
   if ((cuda || problem.dtype == DType::float64) && threads != 0) {
     fail(ErrorCode::usage, "threads = {}; valid {}: 0", threads,

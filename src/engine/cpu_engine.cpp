@@ -72,8 +72,13 @@ void describe_cpu(PlanReport& report) {
   report.solver = by_onednn ? "oneDNN" : "oracle";
   report.configuration = by_onednn ? cpu::Convolution(report.problem, report.device.threads).implementation()
                                    : "sums in fp64, compensated";
-  report.verdicts = {{.solver = "oneDNN", .supported = by_onednn, .reason = by_onednn ? "" : "dtype = float64"}};
-  if (!by_onednn) report.verdicts.push_back({.solver = "oracle", .supported = true, .reason = {}});
+  std::vector<Verdict> verdicts{
+      {.solver = "oneDNN", .supported = by_onednn, .reason = by_onednn ? "" : "dtype = float64"}};
+  if (!by_onednn) verdicts.push_back({.solver = "oracle", .supported = true, .reason = {}});
+  report.stages = {{.problem = report.problem,
+                    .verdicts = std::move(verdicts),
+                    .solver = report.solver,
+                    .configuration = report.configuration}};
 }
 
 }  // namespace tapconv

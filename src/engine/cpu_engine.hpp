@@ -24,7 +24,7 @@ namespace tapconv {
 [[nodiscard]] std::vector<std::unique_ptr<Executable>> make_cpu_references(const Problem& problem, HostTensors& tensors,
                                                                            int threads);
 
-/// Fills in the device, the verdicts, the solver and its configuration. Throws Error{environment} without the CPU
+/// Fills in the device, the solver and its configuration, and the one stage. Throws Error{environment} without the CPU
 /// engine.
 void describe_cpu(PlanReport& report);
 

@@ -13,8 +13,10 @@ namespace {
 
 class CudaEngine final : public Executable {
  public:
-  CudaEngine(const Problem& problem, CudaTensors& tensors)
-      : tensors_(tensors), plan_(problem, tensors.context()), workspace_(tensors.context(), plan_.workspace_bytes()) {}
+  CudaEngine(const Problem& problem, CudaTensors& tensors, const Chooser& chooser = choose_by_default)
+      : tensors_(tensors),
+        plan_(problem, tensors.context(), {.chooser = chooser}),
+        workspace_(tensors.context(), plan_.workspace_bytes()) {}
 
   [[nodiscard]] std::string name() const override { return plan_.solver(); }
   void run() override { plan_.run(tensors_.pointers(), workspace_.as(), tensors_.stream().handle()); }
@@ -49,6 +51,10 @@ class CudaSession final : public Session {
   Executable& engine() override {
     if (!engine_) engine_.emplace(problem(), tensors_);
     return *engine_;
+  }
+
+  [[nodiscard]] std::unique_ptr<Executable> engine_by(const Chooser& chooser) override {
+    return std::make_unique<CudaEngine>(problem(), tensors_, chooser);
   }
 
   [[nodiscard]] std::vector<std::unique_ptr<Executable>> references(const std::string& library) override {

@@ -1,10 +1,23 @@
+#include "engine/device.hpp"
+
+#include <algorithm>
 #include <charconv>
 
 #include "cuda/driver.hpp"
+#include "problem/ceilings.hpp"
 #include "problem/text.hpp"
 #include "tapconv/engine.hpp"
 
 namespace tapconv {
+namespace {
+
+std::string model_names() {
+  std::string names;
+  for (const Ceilings& known : known_ceilings()) names += (names.empty() ? "" : ", ") + known.model;
+  return names;
+}
+
+}  // namespace
 
 Device parse_device(std::string_view text) {
   if (text == "cpu") return {.kind = Device::Kind::cpu, .index = 0, .threads = 0};
@@ -18,11 +31,29 @@ Device parse_device(std::string_view text) {
       return {.kind = Device::Kind::cuda, .index = index, .threads = 0};
     throw SpellingError("device has no index after 'cuda:'; valid: a number, like cuda:0", text, prefix.size());
   }
-  throw SpellingError(fmt::format("device = {}; valid: cpu, cuda, cuda:N", text), text, 0);
+  if (std::ranges::find(known_ceilings(), text, &Ceilings::model) != known_ceilings().end())
+    return {.kind = Device::Kind::model, .index = 0, .threads = 0, .model = std::string(text)};
+  throw SpellingError(
+      fmt::format("device = {}; valid: cpu, cuda, cuda:N, and to plan for without a GPU: {}", text, model_names()),
+      text, 0);
 }
 
 std::string name(const Device& device) {
-  return device.kind == Device::Kind::cpu ? "cpu" : fmt::format("cuda:{}", device.index);
+  switch (device.kind) {
+    case Device::Kind::cpu:
+      return "cpu";
+    case Device::Kind::cuda:
+      return fmt::format("cuda:{}", device.index);
+    case Device::Kind::model:
+      return device.model;
+  }
+  return {};
+}
+
+void expect_hardware(const Device& device, std::string_view doing) {
+  if (device.kind == Device::Kind::model)
+    fail(ErrorCode::usage, "device = {} is a model, for which `plan` plans; valid to {}: cpu, cuda, cuda:N",
+         device.model, doing);
 }
 
 Device default_device() {

@@ -6,6 +6,7 @@
 
 #include "engine/cuda_session.hpp"
 #include "engine/dense_operand.hpp"
+#include "engine/device.hpp"
 #include "engine/host_session.hpp"
 #include "problem/text.hpp"
 
@@ -51,8 +52,13 @@ void refuse_tensor(bool given, std::string_view field, std::string_view why) {
 
 std::unique_ptr<Session> Session::open(const Problem& problem, const Device& device) {
   validate(problem);
+  expect_hardware(device, "compute");
   if (device.kind == Device::Kind::cpu) return open_host_session(problem, device.threads);
   return open_cuda_session(problem, device.index);
+}
+
+std::unique_ptr<Executable> Session::engine_by(const Chooser&) {
+  fail(ErrorCode::usage, "device = {}; its plans cannot be chosen; valid: cuda, cuda:N", device_name());
 }
 
 Recipes uniform_recipes(const Problem& problem, std::uint64_t seed) {

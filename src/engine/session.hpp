@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "oracle/oracle.hpp"
+#include "plan/planner.hpp"
 #include "tapconv/engine.hpp"
 #include "tapconv/shared.cuh"
 
@@ -65,6 +66,8 @@ class Session {
 
   /// The engine's own computation of the problem; planned at the first call.
   virtual Executable& engine() = 0;
+  /// The same with other plans, on the same tensors: the session outlives it. Throws Error{usage} but on CUDA devices.
+  [[nodiscard]] virtual std::unique_ptr<Executable> engine_by(const Chooser& chooser);
   /// Every configuration of the named library. Throws Error{usage} for a library that does not run on this device.
   [[nodiscard]] virtual std::vector<std::unique_ptr<Executable>> references(const std::string& library) = 0;
   /// What the library runs by default, beside which results are usually judged.

@@ -9,10 +9,6 @@ namespace {
 
 constexpr std::size_t packed_alignment = 256;
 
-bool has_dynamic_sizes(const Problem& problem) {
-  return problem.dynamic_batch || std::ranges::any_of(problem.dynamic_input, [](bool dynamic) { return dynamic; });
-}
-
 /// Whether the device's memory holds a tensor of 2^30 positions, where is_narrow() ends.
 bool may_become_wide(const Problem& problem, const DeviceModel& device) {
   const auto bytes = [](std::int64_t channels, DType dtype) {
@@ -22,23 +18,20 @@ bool may_become_wide(const Problem& problem, const DeviceModel& device) {
          device.facts.memory_bytes >> 30;
 }
 
-/// `first` again if it is legal for the task, else what the cost models say.
-Choice choose_like(const Choice& first, const Task& task, const DeviceModel& device) {
+/// `first` again if it is legal for the task, else what `chooser` says.
+Choice choose_like(const Choice& first, const Task& task, const DeviceModel& device, const Chooser& chooser) {
   if (first.solver->supports(task, device).ok) {
     for (const Candidate& candidate : first.solver->candidates(task, device)) {
       if (candidate.configuration == first.candidate.configuration)
-        return {.solver = first.solver, .candidate = candidate, .verdicts = first.verdicts};
+        return {.solver = first.solver, .candidate = candidate, .verdicts = first.verdicts, .tuned = first.tuned};
     }
   }
-  return choose(task, device);
+  return chooser(task, device);
 }
 
-CudaStage plan_stage(const Task& task, Choice choice, bool dynamic, const DeviceModel& device) {
+CudaStage plan_stage(const Task& task, Choice choice, const DeviceModel& device) {
   CudaStage stage{.task = task, .choice = std::move(choice)};
-  stage.steps.push_back({.plan = stage.choice.solver->plan(task, stage.choice.candidate.configuration, device)});
-  if (dynamic || !reaches_all(task.problem)) {
-    if (auto rest = unreached_plan(task, device)) stage.steps.push_back({.plan = *std::move(rest)});
-  }
+  for (KernelPlan& plan : kernels_of(task, stage.choice, device)) stage.steps.push_back({.plan = std::move(plan)});
   return stage;
 }
 
@@ -102,9 +95,10 @@ CudaVariants plan_variants(const Problem& problem, const CudaPlanOptions& option
         task.packed = options.packed;
         task.wide = wide;
         const std::size_t i = variant.stages.size();
-        Choice choice = all.variants.empty() ? choose(task, device)
-                                             : choose_like(all.variants.front().stages[i].choice, task, device);
-        variant.stages.push_back(plan_stage(task, std::move(choice), has_dynamic_sizes(planned), device));
+        Choice choice = all.variants.empty()
+                            ? options.chooser(task, device)
+                            : choose_like(all.variants.front().stages[i].choice, task, device, options.chooser);
+        variant.stages.push_back(plan_stage(task, std::move(choice), device));
       }
       all.variants.push_back(std::move(variant));
     }

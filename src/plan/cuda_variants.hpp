@@ -16,6 +16,7 @@ struct CudaPlanOptions {
   std::optional<std::size_t> workspace_limit{};
   bool strided = false;  ///< tensors of any strides, aligned to their elements alone, are taken too
   bool packed = false;   ///< the weights come as prepare() packed them
+  Chooser chooser = choose_by_default;
 };
 
 /// One launch of a stage: the solver's kernel, or that of the outputs that no tap reaches.

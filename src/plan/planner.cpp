@@ -1,5 +1,9 @@
 #include "plan/planner.hpp"
 
+#include <algorithm>
+
+#include "plan/database.hpp"
+#include "problem/log.hpp"
 #include "problem/text.hpp"
 
 namespace tapconv {
@@ -25,19 +29,74 @@ Choice choose(const Task& task, const DeviceModel& device) {
   std::string reasons;
   for (const Solver* solver : solvers()) {
     const Support support = solver->supports(task, device);
-    choice.verdicts.push_back(
-        {.solver = std::string(solver->name()), .supported = support.ok, .reason = support.reason});
+    Verdict verdict{.solver = std::string(solver->name()), .supported = support.ok, .reason = support.reason};
     if (!support.ok) {
       reasons += fmt::format("; {}: {}", solver->name(), support.reason);
+      choice.verdicts.push_back(std::move(verdict));
       continue;
     }
-    const Candidate best = solver->candidates(task, device).front();
+    Candidate best = solver->candidates(task, device).front();
+    verdict.configuration = best.configuration;
+    verdict.predicted_ms = best.predicted_ms;
+    choice.verdicts.push_back(std::move(verdict));
     if (choice.solver && choice.candidate.predicted_ms <= best.predicted_ms) continue;
     choice.solver = solver;
-    choice.candidate = best;
+    choice.candidate = std::move(best);
   }
   if (!choice.solver) fail(ErrorCode::usage, "no solver for CUDA devices takes {}{}", spell(task.problem), reasons);
   return choice;
+}
+
+Choice choose_named(const Task& task, const DeviceModel& device, std::string_view solver,
+                    std::string_view configuration) {
+  Choice choice = choose(task, device);
+  const auto named = std::ranges::find(solvers(), solver, [](const Solver* one) { return one->name(); });
+  if (named == solvers().end()) fail(ErrorCode::usage, "solver = {}; there is none of this name", solver);
+  if (const Support support = (*named)->supports(task, device); !support.ok)
+    fail(ErrorCode::usage, "solver {} does not take {}: {}", solver, spell(task.problem), support.reason);
+  const std::vector<Candidate> candidates = (*named)->candidates(task, device);
+  const auto found = std::ranges::find(candidates, configuration, &Candidate::configuration);
+  if (found == candidates.end())
+    fail(ErrorCode::usage, "configuration = \"{}\" is none that {} has for {}", configuration, solver,
+         spell(task.problem));
+  choice.solver = *named;
+  choice.candidate = *found;
+  return choice;
+}
+
+Choice choose(const Task& task, const DeviceModel& device, PlanDatabase& database) {
+  const std::optional<StoredPlan> stored = database.find(plan_key(task, device));
+  if (!stored) return choose(task, device);
+  try {
+    Choice choice = choose_named(task, device, stored->solver, stored->configuration);
+    choice.tuned = true;
+    return choice;
+  } catch (const Error& error) {
+    log(LogLevel::debug, "a stored plan is ignored: {}", error.what());
+    return choose(task, device);
+  }
+}
+
+Choice choose_by_default(const Task& task, const DeviceModel& device) {
+  return choose(task, device, PlanDatabase::of_process());
+}
+
+bool has_dynamic_sizes(const Problem& problem) {
+  return problem.dynamic_batch || std::ranges::any_of(problem.dynamic_input, [](bool dynamic) { return dynamic; });
+}
+
+std::vector<KernelPlan> kernels_of(const Task& task, const Choice& choice, const DeviceModel& device) {
+  std::vector<KernelPlan> kernels;
+  kernels.push_back(choice.solver->plan(task, choice.candidate.configuration, device));
+  auto rest = unreached_plan(task, device);
+  if (rest && (has_dynamic_sizes(task.problem) || !reaches_all(task.problem))) kernels.push_back(*std::move(rest));
+  return kernels;
+}
+
+std::size_t workspace_bytes(const std::vector<Task>& tasks) {
+  if (tasks.size() < 2) return 0;
+  const Problem& first = tasks.front().problem;
+  return static_cast<std::size_t>(element_count(output_shape(first))) * element_bytes(first.out_dtype);
 }
 
 }  // namespace tapconv

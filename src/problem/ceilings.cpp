@@ -39,20 +39,25 @@ Bound bound(const Problem& problem, const Rates& rates) {
 
 std::vector<Ceilings> read_ceilings() {
   std::vector<Ceilings> devices;
-  const nlohmann::json data = read_data("ceilings.json");
+  const nlohmann::json data = read_data("devices.json");
   for (const nlohmann::json& entry : data.at("devices")) {
-    const nlohmann::json limit = entry.at("limit");
-    const nlohmann::json reach = entry.at("reach");
-    devices.push_back({.name = entry.at("name"),
-                       .limit_byte_per_s = limit.at("byte_per_s"),
-                       .reach_byte_per_s = reach.at("byte_per_s"),
-                       .limit_ffma_flop_per_s = limit.at("ffma_flop_per_s"),
-                       .reach_ffma_flop_per_s = reach.at("ffma_flop_per_s"),
-                       .limit_tf32_flop_per_s = limit.at("tf32_flop_per_s"),
-                       .reach_tf32_flop_per_s = reach.at("tf32_flop_per_s"),
-                       .limit_f16_flop_per_s = limit.at("f16_flop_per_s"),
-                       .reach_f16_flop_per_s = reach.at("f16_flop_per_s"),
-                       .l2_byte = entry.at("l2_byte")});
+    const nlohmann::json& limit = entry.at("limit");
+    Ceilings ceilings{.name = entry.at("name"),
+                      .model = entry.at("model"),
+                      .limit_byte_per_s = limit.at("byte_per_s"),
+                      .limit_ffma_flop_per_s = limit.at("ffma_flop_per_s"),
+                      .limit_tf32_flop_per_s = limit.at("tf32_flop_per_s"),
+                      .limit_f16_flop_per_s = limit.at("f16_flop_per_s"),
+                      .l2_byte = entry.at("facts").at("l2_byte")};
+    if (const auto reach = entry.find("reach"); reach != entry.end()) {
+      ceilings.reach_byte_per_s = reach->at("byte_per_s");
+      ceilings.reach_ffma_flop_per_s = reach->at("ffma_flop_per_s");
+      ceilings.reach_tf32_flop_per_s = reach->at("tf32_flop_per_s");
+      ceilings.reach_f16_flop_per_s = reach->at("f16_flop_per_s");
+    } else {
+      derive_reach(ceilings);
+    }
+    devices.push_back(std::move(ceilings));
   }
   return devices;
 }
@@ -62,6 +67,16 @@ std::vector<Ceilings> read_ceilings() {
 const std::vector<Ceilings>& known_ceilings() {
   static const std::vector<Ceilings> devices = read_ceilings();
   return devices;
+}
+
+void derive_reach(Ceilings& ceilings) {
+  static const nlohmann::json share = read_data("devices.json").at("reach_share");
+  const auto share_of = [&](const char* rate) { return share.at(rate).get<double>(); };
+  ceilings.reach_byte_per_s = share_of("byte_per_s") * ceilings.limit_byte_per_s;
+  ceilings.reach_ffma_flop_per_s = share_of("ffma_flop_per_s") * ceilings.limit_ffma_flop_per_s;
+  ceilings.reach_tf32_flop_per_s = share_of("tf32_flop_per_s") * ceilings.limit_tf32_flop_per_s;
+  ceilings.reach_f16_flop_per_s = share_of("f16_flop_per_s") * ceilings.limit_f16_flop_per_s;
+  ceilings.reach_derived = true;
 }
 
 TimeFloor floor_time(const Problem& problem, const Ceilings& ceilings) {
@@ -76,7 +91,8 @@ TimeFloor floor_time(const Problem& problem, const Ceilings& ceilings) {
           .limit_ms = limit.ms,
           .reach_ms = reach.ms,
           .plausible_ms = limit.by == "memory" ? std::max(0.0, limit.ms - hidden_ms) : limit.ms,
-          .bound_by = std::string(reach.by)};
+          .bound_by = std::string(reach.by),
+          .reach_derived = ceilings.reach_derived};
 }
 
 std::optional<TimeFloor> find_floor(const Problem& problem, std::string_view device_name) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string_view>
+#include <vector>
+
 #include "cuda/driver.hpp"
 #include "problem/ceilings.hpp"
 
@@ -11,8 +14,14 @@ struct DeviceModel {
   Ceilings ceilings;
 };
 
-/// The model of a device with these facts: its measured ceilings if they are known, else physical ones from the facts,
-/// with a `reach` of the share that good libraries sustain on the H200.
+/// The model of a device with these facts: its ceilings if data/devices.json has them, else physical ones from the
+/// facts, with derive_reach().
 [[nodiscard]] DeviceModel device_model(const cuda::DeviceFacts& facts);
+
+/// The devices of data/devices.json, which can be planned for without being there.
+[[nodiscard]] const std::vector<DeviceModel>& known_devices();
+
+/// The one with this short name, like "h200". Throws Error{usage} naming all of them.
+[[nodiscard]] const DeviceModel& known_device(std::string_view model);
 
 }  // namespace tapconv

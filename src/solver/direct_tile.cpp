@@ -145,6 +145,8 @@ Candidate direct_estimate(const Task& task, const DirectTile& tile, const Device
   const double clocks = full_waves * wave(resident) + (tail_blocks > 0 ? wave(tail_blocks) : 0);
   const double issue_ms = clocks / device.facts.sm_clock_khz;
 
+  // Multiprocessors with fewer units than four instructions a clock could feed.
+  const double ffma_ms = 1e3 * work(task.problem).flop / device.ceilings.limit_ffma_flop_per_s;
   const double memory_ms = 1e3 * work(task.problem).byte / device.ceilings.reach_byte_per_s;
   // A warp's inputs that are no neighbours in memory take more of the L1's 128 bytes a clock.
   const double accesses = static_cast<double>(blocks) * tile.threads * pixels * reduction / vector;
@@ -161,7 +163,7 @@ Candidate direct_estimate(const Task& task, const DirectTile& tile, const Device
                           tile.threads * pixels * channels *
                           static_cast<double>(divide_up(shape.out_channels, tile.channels));
   return {.configuration = text(tile),
-          .predicted_ms = std::max({issue_ms, memory_ms, cache_ms}) + launch_ms,
+          .predicted_ms = std::max({issue_ms, ffma_ms, memory_ms, cache_ms}) + launch_ms,
           .waves = waves,
           .edge_waste = 1 - useful / computed};
 }

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "engine/device.hpp"
 #include "problem/text.hpp"
 
 namespace tapconv {
 
 void expect_reference(const std::string& against, const Device& device) {
+  expect_hardware(device, "compute");
   const std::string_view valid = library_of(device);
   if (!against.empty() && against != valid)
     fail(ErrorCode::usage, "against = {}; valid on {}: {}", against, name(device), valid);

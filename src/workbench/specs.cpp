@@ -4,6 +4,7 @@
 #include "cuda/cudnn.hpp"
 #include "cuda/nvml.hpp"
 #include "engine/cpu_engine.hpp"
+#include "engine/device.hpp"
 #include "engine/processor.hpp"
 #include "problem/text.hpp"
 #include "tapconv/workbench.hpp"
@@ -62,6 +63,7 @@ void describe_cpu_device(SpecsReport& report) {
 }  // namespace
 
 SpecsReport describe(const Device& device) {
+  expect_hardware(device, "measure");
   SpecsReport report;
   report.device = device;
   if (device.kind == Device::Kind::cuda)

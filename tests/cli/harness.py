@@ -1,6 +1,7 @@
 """What the tests of the command line share. Each is run as `python3 tests/cli/X_test.py PATH_TO_TAPCONV`."""
 
 import array
+import os
 import struct
 import subprocess
 import sys
@@ -8,6 +9,9 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+
+# What was tuned on this machine is no part of a test.
+os.environ["TAPCONV_PLAN_DB"] = "/nonexistent/plans.json"
 
 
 def program() -> str:

@@ -34,6 +34,10 @@ class Schemas(unittest.TestCase):
 
     def test_outputs(self) -> None:
         self.expect("plan", (0,), "plan", PROBLEM, "--device", "cpu")
+        self.expect("plan", (0,), "plan", PROBLEM, "--device", "h200")
+        self.expect("plan", (0,), "plan", "DepthwiseSeparable2d(4, 6, 3) @ 1x4x8x8", "--device", "rtx5090")
+        self.expect("plans", (0,), "plans", "list")
+        self.expect("error", (2,), "tune", PROBLEM, "--device", "cpu")
         self.expect("run", (0,), "run", PROBLEM, "--device", "cpu")
         self.expect("check", (0,), "check", PROBLEM, "--device", "cpu", "--against", "onednn")
         self.expect("specs", (0,), "specs", "--device", "cpu")

@@ -45,7 +45,7 @@ TEST(Ceilings, AreFoundByExactName) {
   EXPECT_EQ(h200->limit_ffma_flop_per_s, 132 * 128 * 2 * 1.98e9);
   EXPECT_LE(h200->limit_tf32_flop_per_s, 132 * 1024 * 2 * 1.98e9);
   EXPECT_EQ(find_floor(compute_bound(), "NVIDIA H200")->limit_ms, floor_time(compute_bound(), *h200).limit_ms);
-  for (const char* other : {"H200", "NVIDIA H200 NVL", "nvidia h200", "NVIDIA H100", ""}) {
+  for (const char* other : {"H200", "NVIDIA H200 NVL", "nvidia h200", "NVIDIA H300", "h200", ""}) {
     EXPECT_FALSE(find_floor(compute_bound(), other).has_value()) << other;
   }
 }

@@ -35,12 +35,18 @@ TEST(LaunchProblem, NamesTheLimitTheValueAndTheDevice) {
             launch_problem({.grid = {1, 1, 1}, .block = {512, 1, 1}}, wide, device));
 }
 
-TEST(Architecture, HasTheSuffixOnHopperAlone) {
-  DeviceFacts ada = device;
-  ada.compute_major = 8;
-  ada.compute_minor = 9;
-  EXPECT_EQ("90a", architecture(device));
-  EXPECT_EQ("89", architecture(ada));
+TEST(Architecture, HasTheSuffixFromHopperOn) {
+  const auto of = [](int major, int minor) {
+    DeviceFacts facts = device;
+    facts.compute_major = major;
+    facts.compute_minor = minor;
+    return architecture(facts);
+  };
+  EXPECT_EQ("80", of(8, 0));
+  EXPECT_EQ("89", of(8, 9));
+  EXPECT_EQ("90a", of(9, 0));
+  EXPECT_EQ("100a", of(10, 0));
+  EXPECT_EQ("120a", of(12, 0));
 }
 
 }  // namespace

@@ -37,24 +37,60 @@ void print_shapes(const PlanReport& report) {
   print_shape("output", report.output_shape);
 }
 
+std::string verdict_text(const Verdict& verdict) {
+  if (!verdict.supported) return verdict.reason;
+  return verdict.predicted_ms ? fmt::format("{:.3g} ms expected, {}", *verdict.predicted_ms, verdict.configuration)
+                              : "takes it";
+}
+
+void print_kernel(const PlannedKernel& kernel) {
+  fmt::print("    kernel    {}: {} blocks of {} threads", kernel.entry, kernel.blocks, kernel.threads);
+  if (kernel.resources)
+    fmt::print(", {} registers and {} bytes of local memory a thread, {} bytes of shared memory",
+               kernel.resources->registers, kernel.resources->local_bytes,
+               kernel.resources->static_shared_bytes + kernel.dynamic_shared_bytes);
+  fmt::print("\n");
+}
+
+void print_stage(const PlannedStage& stage, bool only) {
+  if (!only) fmt::print("  {}\n", spell(stage.problem));
+  for (const Verdict& verdict : stage.verdicts) fmt::print("    {:<10}{}\n", verdict.solver, verdict_text(verdict));
+  fmt::print("    chosen    {}: {}{}\n", stage.solver, stage.configuration,
+             stage.tuned ? " (measured: from the plan database)" : "");
+  if (!stage.predicted_ms) return;
+  fmt::print("    expected  {:.3g} ms", *stage.predicted_ms);
+  if (stage.floor)
+    fmt::print(": limit is {:.3g} % of it, reach {:.3g} %", 100 * stage.floor->limit_ms / *stage.predicted_ms,
+               100 * stage.floor->reach_ms / *stage.predicted_ms);
+  fmt::print("\n    fit       {:.3g} waves of blocks, {:.1f} % of the products at edges wasted\n", stage.waves,
+             100 * stage.edge_waste);
+  fmt::print("    sums      {}\n", stage.k_order);
+  if (stage.packed_bytes > 0)
+    fmt::print("    packed    {} bytes, if weights are packed beforehand\n", stage.packed_bytes);
+  for (const PlannedKernel& kernel : stage.kernels) print_kernel(kernel);
+}
+
 void print_text(const PlanReport& report) {
   fmt::print("{}\n", spell(report.problem));
   print_shapes(report);
   fmt::print("  work    {:.4g} GFLOP, {:.4g} GB at least\n", report.work.flop * 1e-9, report.work.byte * 1e-9);
   for (const TimeFloor& floor : report.floors)
-    fmt::print("  floor   {}an {}: limit {:.3g} ms, reach {:.3g} ms, bound by {}\n",
+    fmt::print("  floor   {}an {}: limit {:.3g} ms, reach {:.3g} ms{}, bound by {}\n",
                floor.device_name == report.device_name ? "on " : "for comparison, on ", floor.device_name,
-               floor.limit_ms, floor.reach_ms, floor.bound_by);
+               floor.limit_ms, floor.reach_ms, floor.reach_derived ? " (derived)" : "", floor.bound_by);
   print_text(expected_errors(report.problem));
   fmt::print("{} ({})\n", name(report.device), report.device_name);
-  for (const Verdict& verdict : report.verdicts)
-    fmt::print("  {:<10}{}\n", verdict.solver, verdict.supported ? "takes it" : verdict.reason);
-  fmt::print("  chosen    {}: {}\n", report.solver, report.configuration);
-  for (const PlanReport::Kernel& kernel : report.kernels)
-    fmt::print(
-        "  kernel    {} blocks of {} threads, {} registers and {} bytes of local memory a thread, {} bytes of shared "
-        "memory\n",
-        kernel.blocks, kernel.threads, kernel.registers, kernel.local_bytes, kernel.static_shared_bytes);
+  for (const PlannedStage& stage : report.stages) print_stage(stage, report.stages.size() == 1);
+  if (report.workspace_bytes > 0) fmt::print("  workspace {} bytes\n", report.workspace_bytes);
+  if (!report.not_compiled.empty()) fmt::print("  not compiled: {}\n", report.not_compiled);
+}
+
+/// The units alone, so that the output can be compiled; a comment tells several apart.
+void print_sources(const std::vector<PlannedSource>& sources) {
+  for (const PlannedSource& source : sources) {
+    if (sources.size() > 1) fmt::print("{}// {}\n", &source == &sources.front() ? "" : "\n", source.entry);
+    fmt::print("{}", source.text);
+  }
 }
 
 }  // namespace
@@ -63,19 +99,24 @@ void add_plan(CLI::App& app, int& exit_code) {
   struct Options {
     ProblemOptions problem;
     DeviceOptions device;
+    bool source = false, inlined = false;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("plan");
   options->problem.add(*command);
   options->device.add(*command);
   options->device.add_threads(*command);
+  CLI::Option* source = command->add_flag("--source", options->source)->excludes(command->get_option("--json"));
+  command->add_flag("--inline", options->inlined)->needs(source);
   command->callback([options, &exit_code] {
+    exit_code = exit_pass;
+    if (options->source)
+      return print_sources(plan_sources(options->problem.problem(), options->device.chosen(), options->inlined));
     const PlanReport report = plan(options->problem.problem(), options->device.chosen());
     if (options->device.json)
       print(to_json(report));
     else
       print_text(report);
-    exit_code = exit_pass;
   });
 }
 

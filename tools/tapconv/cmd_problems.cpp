@@ -61,12 +61,6 @@ bool names_problems(const CLI::App& command) {
   });
 }
 
-std::vector<NamedProblem> problems_of(const std::string& source) {
-  const auto& lists = problem_lists();
-  const auto list = std::ranges::find(lists, source, &ProblemList::name);
-  return list == lists.end() ? parse_problems(source) : list->problems;
-}
-
 /// What the arguments stand for, filtered, then changed.
 std::vector<NamedProblem> chosen(const Options& options) {
   std::vector<NamedProblem> all, kept;

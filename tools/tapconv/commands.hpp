@@ -22,6 +22,8 @@ void add_plan(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
+void add_tune(CLI::App& app, int& exit_code);
+void add_plans(CLI::App& app, int& exit_code);
 void add_specs(CLI::App& app, int& exit_code);
 void add_problems(CLI::App& app, int& exit_code);
 void add_cache(CLI::App& app, int& exit_code);

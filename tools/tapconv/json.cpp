@@ -11,11 +11,8 @@ namespace tapconv::cli {
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json floor_json(const TimeFloor& floor) {
-  return {{"device_name", floor.device_name},
-          {"limit_ms", floor.limit_ms},
-          {"reach_ms", floor.reach_ms},
-          {"plausible_ms", floor.plausible_ms},
-          {"bound_by", floor.bound_by}};
+  return {{"device_name", floor.device_name},   {"limit_ms", floor.limit_ms}, {"reach_ms", floor.reach_ms},
+          {"plausible_ms", floor.plausible_ms}, {"bound_by", floor.bound_by}, {"reach_derived", floor.reach_derived}};
 }
 
 namespace {
@@ -53,6 +50,49 @@ Json expected_json(const ExpectedErrors& expected) {
   return json;
 }
 
+Json kernel_json(const PlannedKernel& kernel) {
+  Json json{{"entry", kernel.entry},         {"blocks", kernel.blocks},
+            {"threads", kernel.threads},     {"dynamic_shared_bytes", kernel.dynamic_shared_bytes},
+            {"registers", nullptr},          {"local_bytes", nullptr},
+            {"static_shared_bytes", nullptr}};
+  if (kernel.resources) {
+    json["registers"] = kernel.resources->registers;
+    json["local_bytes"] = kernel.resources->local_bytes;
+    json["static_shared_bytes"] = kernel.resources->static_shared_bytes;
+  }
+  return json;
+}
+
+Json stage_json(const PlannedStage& stage) {
+  const auto or_null = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
+  Json json{{"problem", spell(stage.problem)},
+            {"verdicts", Json::array()},
+            {"solver", stage.solver},
+            {"configuration", stage.configuration},
+            {"tuned", stage.tuned},
+            {"predicted_ms", or_null(stage.predicted_ms)},
+            {"floor", stage.floor ? floor_json(*stage.floor) : Json(nullptr)},
+            {"limit_share", nullptr},
+            {"reach_share", nullptr},
+            {"waves", stage.waves},
+            {"edge_waste", stage.edge_waste},
+            {"k_order", stage.k_order},
+            {"packed_bytes", stage.packed_bytes},
+            {"kernels", Json::array()}};
+  if (stage.floor && stage.predicted_ms) {
+    json["limit_share"] = stage.floor->limit_ms / *stage.predicted_ms;
+    json["reach_share"] = stage.floor->reach_ms / *stage.predicted_ms;
+  }
+  for (const Verdict& verdict : stage.verdicts)
+    json["verdicts"].push_back({{"solver", verdict.solver},
+                                {"supported", verdict.supported},
+                                {"reason", verdict.reason},
+                                {"configuration", verdict.configuration},
+                                {"predicted_ms", or_null(verdict.predicted_ms)}});
+  for (const PlannedKernel& kernel : stage.kernels) json["kernels"].push_back(kernel_json(kernel));
+  return json;
+}
+
 }  // namespace
 
 Json to_json(const PlanReport& report) {
@@ -67,20 +107,14 @@ Json to_json(const PlanReport& report) {
             {"byte", report.work.byte},
             {"floors", Json::array()},
             {"expected", expected_json(expected_errors(report.problem))},
-            {"verdicts", Json::array()},
             {"solver", report.solver},
             {"configuration", report.configuration},
-            {"kernels", Json::array()}};
+            {"stages", Json::array()},
+            {"workspace_bytes", report.workspace_bytes},
+            {"architecture", report.architecture},
+            {"not_compiled", report.not_compiled}};
   for (const TimeFloor& floor : report.floors) json["floors"].push_back(floor_json(floor));
-  for (const Verdict& verdict : report.verdicts)
-    json["verdicts"].push_back(
-        {{"solver", verdict.solver}, {"supported", verdict.supported}, {"reason", verdict.reason}});
-  for (const PlanReport::Kernel& kernel : report.kernels)
-    json["kernels"].push_back({{"registers", kernel.registers},
-                               {"local_bytes", kernel.local_bytes},
-                               {"static_shared_bytes", kernel.static_shared_bytes},
-                               {"blocks", kernel.blocks},
-                               {"threads", kernel.threads}});
+  for (const PlannedStage& stage : report.stages) json["stages"].push_back(stage_json(stage));
   return json;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tapconv/cache.hpp"
+#include "tapconv/tune.hpp"
 #include "tapconv/workbench.hpp"
 
 namespace tapconv::cli {
@@ -26,6 +27,8 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json to_json(const CacheReport& report);
 [[nodiscard]] Json to_json(const CachePruning& pruning);
 [[nodiscard]] Json to_json(const CacheExport& result);
+[[nodiscard]] Json to_json(const std::vector<TuneReport>& reports);
+[[nodiscard]] Json to_json(const std::vector<StoredPlan>& plans);
 
 /// Writes one object and a newline to standard output.
 void print(const Json& json);

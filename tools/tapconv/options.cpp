@@ -65,6 +65,12 @@ void ProblemOptions::add(CLI::App& command, bool required) {
   command.add_option("--batch", batch)->check(expect_value);
 }
 
+std::vector<NamedProblem> problems_of(const std::string& source) {
+  const auto& lists = problem_lists();
+  const auto list = std::ranges::find(lists, source, &ProblemList::name);
+  return list == lists.end() ? parse_problems(source) : list->problems;
+}
+
 Problem sized_by_input(const Problem& problem, const TensorSource& tensors) {
   const bool dynamic =
       problem.dynamic_batch || std::ranges::find(problem.dynamic_input, true) != problem.dynamic_input.end();

@@ -43,6 +43,10 @@ struct ProblemOptions {
   [[nodiscard]] Problem problem() const;
 };
 
+/// What an argument stands for that may be several problems: a list's name, a file of problems, or one problem. Throws
+/// as parse_problems().
+[[nodiscard]] std::vector<NamedProblem> problems_of(const std::string& source);
+
 /// A problem with its dynamic sizes taken from a given input. Throws Error{usage} if the others do not fit it.
 [[nodiscard]] Problem sized_by_input(const Problem& problem, const TensorSource& tensors);
 

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string_view>
+
+#include "tapconv/engine.hpp"
+
+namespace tapconv {
+
+/// Throws Error{usage} for a model: there is nothing to compute on. `doing` is a verb, like "run".
+void expect_hardware(const Device& device, std::string_view doing);
+
+}  // namespace tapconv

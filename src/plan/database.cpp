@@ -1,0 +1,174 @@
+#include "plan/database.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <sstream>
+#include <system_error>
+
+#include "io/file.hpp"
+#include "plan/planner.hpp"
+#include "problem/log.hpp"
+#include "problem/text.hpp"
+
+namespace tapconv {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The only process that holds the lock of `file`: a file beside it, because a write replaces the file itself.
+class FileLock {
+ public:
+  explicit FileLock(const fs::path& file) : descriptor_(open_lock(file.string() + ".lock")) {
+    int result = 0;
+    do result = ::flock(descriptor_.get(), LOCK_EX);
+    while (result != 0 && errno == EINTR);
+    if (result != 0) fail_with_errno(file.string() + ".lock");
+  }
+
+ private:
+  [[noreturn]] static void fail_with_errno(const fs::path& path) {
+    fail(ErrorCode::environment, "cannot lock {}: {}", path.string(), std::generic_category().message(errno));
+  }
+
+  static int open_lock(const fs::path& path) {
+    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) fail_with_errno(path);
+    return descriptor;
+  }
+
+  io::Descriptor descriptor_;
+};
+
+/// A variable's parts with ':' between, without empty ones; of `otherwise` where it is unset or empty.
+std::vector<fs::path> folders(const char* variable, const std::string& otherwise) {
+  const char* const value = std::getenv(variable);
+  std::istringstream text(value && *value ? value : otherwise);
+  std::vector<fs::path> parts;
+  for (std::string part; std::getline(text, part, ':');) {
+    if (!part.empty()) parts.emplace_back(part);
+  }
+  return parts;
+}
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value ? value : "";
+}
+
+}  // namespace
+
+std::vector<fs::path> plan_files_of_environment() {
+  if (std::vector<fs::path> files = folders("TAPCONV_PLAN_DB", ""); !files.empty()) return files;
+  const fs::path name = fs::path("tapconv") / "plans.json";
+  const std::string home = variable("HOME");
+  std::string data = variable("XDG_DATA_HOME");
+  if (data.empty() && !home.empty()) data = home + "/.local/share";
+  // Without a home nothing is written, but the system's plans are read.
+  std::vector<fs::path> files{data.empty() ? fs::path() : data / name};
+  for (const fs::path& folder : folders("XDG_DATA_DIRS", "/usr/local/share:/usr/share")) files.push_back(folder / name);
+  return files;
+}
+
+PlanDatabase& PlanDatabase::of_process() {
+  static PlanDatabase database(plan_files_of_environment());
+  return database;
+}
+
+fs::path PlanDatabase::file() const { return files_.empty() ? fs::path() : files_.front(); }
+
+const Plans& PlanDatabase::loaded() {
+  if (plans_) return *plans_;
+  plans_.emplace();
+  for (const fs::path& file : files_) {
+    if (file.empty()) continue;
+    try {
+      plans_->merge(read_plans(file));  // keeps what is there
+    } catch (const Error& error) {
+      log(LogLevel::warning, "plans are made without a file: {}", error.what());
+    }
+  }
+  return *plans_;
+}
+
+std::optional<StoredPlan> PlanDatabase::find(const PlanKey& key) {
+  const std::lock_guard lock(mutex_);
+  const Plans& plans = loaded();
+  const auto found = plans.find(key);
+  return found == plans.end() ? std::nullopt : std::optional(found->second);
+}
+
+Plans PlanDatabase::plans() {
+  const std::lock_guard lock(mutex_);
+  return loaded();
+}
+
+void PlanDatabase::expect_writable() const {
+  if (file().empty())
+    fail(ErrorCode::environment, "there is no plan database to write: set TAPCONV_PLAN_DB to a file, or HOME");
+  (void)read_plans(file());
+}
+
+template <class Change>
+std::size_t PlanDatabase::rewrite(const Change& change) {
+  const std::lock_guard lock(mutex_);
+  expect_writable();
+  std::error_code error;
+  if (file().has_parent_path()) fs::create_directories(file().parent_path(), error);
+  if (error) fail(ErrorCode::environment, "cannot make the folder of {}: {}", file().string(), error.message());
+  const FileLock file_lock(file());
+  // Not what was loaded: another process may have written since.
+  Plans plans = read_plans(file());
+  const std::size_t changed = change(plans);
+  if (changed > 0) write_plans(file(), plans);
+  plans_.reset();
+  return changed;
+}
+
+std::size_t PlanDatabase::record(std::span<const StoredPlan> added) {
+  return rewrite([&](Plans& plans) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(added, [&](const StoredPlan& plan) { return merge_plan(plans, plan); }));
+  });
+}
+
+std::size_t PlanDatabase::forget(std::span<const std::string> problems) {
+  return rewrite([&](Plans& plans) {
+    return std::erase_if(
+        plans, [&](const auto& entry) { return std::ranges::find(problems, entry.second.problem) != problems.end(); });
+  });
+}
+
+std::string plan_file() { return PlanDatabase::of_process().file().string(); }
+
+std::vector<StoredPlan> stored_plans() {
+  std::vector<StoredPlan> all;
+  for (auto& [key, plan] : PlanDatabase::of_process().plans()) all.push_back(plan);
+  return all;
+}
+
+std::size_t merge_plans(const std::vector<std::string>& files) {
+  std::vector<StoredPlan> all;
+  for (const std::string& file : files) {
+    if (!fs::exists(file)) fail(ErrorCode::environment, "cannot read {}: it does not exist", file);
+    for (const auto& [key, plan] : read_plans(file)) all.push_back(plan);
+  }
+  return PlanDatabase::of_process().record(all);
+}
+
+std::size_t export_plans(const std::string& file) {
+  const Plans plans = PlanDatabase::of_process().plans();
+  write_plans(file, plans);
+  return plans.size();
+}
+
+std::size_t forget_plans(const Problem& problem) {
+  std::vector<std::string> spellings;
+  for (const Task& task : tasks_of(problem)) spellings.push_back(spell(task.problem));
+  return PlanDatabase::of_process().forget(spellings);
+}
+
+}  // namespace tapconv

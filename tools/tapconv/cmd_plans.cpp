@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "commands.hpp"
+#include "json.hpp"
+#include "options.hpp"
+#include "tapconv/error.hpp"
+
+namespace tapconv::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> words;  ///< the action, then what it works on
+  bool json = false;
+};
+
+void print_text(const std::vector<StoredPlan>& plans) {
+  for (const StoredPlan& plan : plans)
+    fmt::print("{}\n  {}, {} multiprocessors, version {}{}{}: {} {}, {:.4g} ms, {}\n", plan.problem, plan.device_name,
+               plan.multiprocessors, plan.version, plan.strided ? ", strided" : "", plan.packed ? ", packed" : "",
+               plan.solver, plan.configuration, plan.measured_ms, plan.date);
+}
+
+void expect_words(const Options& options, std::size_t least, std::size_t most, const char* what) {
+  const std::size_t count = options.words.size() - 1;
+  if (count < least || count > most)
+    throw Error(ErrorCode::usage, fmt::format("plans {} takes {}", options.words.front(), what));
+}
+
+void list(const Options& options) {
+  expect_words(options, 0, 0, "no more words");
+  const std::vector<StoredPlan> plans = stored_plans();
+  if (options.json) return print(to_json(plans));
+  print_text(plans);
+  if (plans.empty()) fmt::print(stderr, "tapconv: no plans are stored ({})\n", plan_file());
+}
+
+void merge(const Options& options) {
+  expect_words(options, 1, options.words.size(), "the files to merge");
+  const std::size_t changed = merge_plans({options.words.begin() + 1, options.words.end()});
+  fmt::print("{} plans added or replaced in {}\n", changed, plan_file());
+}
+
+void export_to(const Options& options) {
+  expect_words(options, 1, 1, "one file");
+  fmt::print("{} plans written to {}\n", export_plans(options.words[1]), options.words[1]);
+}
+
+void forget(const Options& options) {
+  expect_words(options, 1, 1, "one problem");
+  fmt::print("{} plans removed from {}\n", forget_plans(parse_problem(options.words[1])), plan_file());
+}
+
+}  // namespace
+
+void add_plans(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("plans");
+  command->add_option("action", options->words)->required();
+  command->add_flag("--json", options->json);
+  command->callback([options, &exit_code] {
+    const std::string& action = options->words.front();
+    if (options->json && action != "list") throw Error(ErrorCode::usage, "--json goes with plans list");
+    if (action == "list")
+      list(*options);
+    else if (action == "merge")
+      merge(*options);
+    else if (action == "export")
+      export_to(*options);
+    else if (action == "forget")
+      forget(*options);
+    else
+      throw Error(ErrorCode::usage, fmt::format("plans {}; valid: list, merge, export, forget", action));
+    exit_code = exit_pass;
+  });
+}
+
+}  // namespace tapconv::cli
