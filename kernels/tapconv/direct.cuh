@@ -77,9 +77,20 @@ struct Direct {
     bool inside;
   };
 
+  // shared::TapClass in few registers: a transposed problem's is not known before the block is.
+  struct Class {
+    Index grid, in_step, taps, first_offset, offset_step, first_tap, tap_step, origin, step;
+
+    static Class of(const shared::TapClass& wide) {
+      return {Index(wide.grid),         Index(wide.in_step),     Index(wide.taps),
+              Index(wide.first_offset), Index(wide.offset_step), Index(wide.first_tap),
+              Index(wide.tap_step),     Index(wide.origin),      Index(wide.step)};
+    }
+  };
+
   // What a block computes, and where its tensors lie.
   struct Block {
-    shared::TapClass axis[3];
+    Class axis[3];
     Index input[3];
     shared::Strides strides;       // of the input
     shared::WeightStrides weight;  // of the weights, as PyTorch has them
@@ -90,8 +101,8 @@ struct Direct {
 
   static Pixel locate(const Block& block, Index position, const Input* input) {
     Pixel pixel;
-    const Index g1 = Index(block.axis[1].grid), g2 = Index(block.axis[2].grid);
-    const Index plane = Index(block.axis[0].grid) * g1 * g2;
+    const Index g1 = block.axis[1].grid, g2 = block.axis[2].grid;
+    const Index plane = block.axis[0].grid * g1 * g2;
     pixel.image = position / plane;
     const Index rest = position % plane, rows = rest / g2;
     pixel.q[2] = rest % g2;
@@ -100,7 +111,7 @@ struct Direct {
     pixel.corner = input + pixel.image * block.strides.outer + block.group * shape.in_channels * block.strides.inner;
 #pragma unroll
     for (int i = 0; i < 3; ++i) {
-      pixel.position[i] = Index(block.axis[i].in_step) * pixel.q[i];
+      pixel.position[i] = block.axis[i].in_step * pixel.q[i];
       if constexpr (zeros) pixel.corner += pixel.position[i] * block.strides.axis[i];
     }
     return pixel;
@@ -108,7 +119,7 @@ struct Direct {
 
   template <int i>
   static Index tap_offset(const Block& block, Index tap) {
-    return Index(block.axis[i].first_offset) + Index(block.axis[i].offset_step) * tap;
+    return block.axis[i].first_offset + block.axis[i].offset_step * tap;
   }
 
   // The input coordinate whose value a tap meets along an axis, unless that is a zero. Decided at compile time where no
@@ -189,23 +200,28 @@ struct Direct {
         Row rows[tile.pixels];
 #pragma unroll
         for (int p = 0; p < tile.pixels; ++p) rows[p] = row_of(block, pixels[p], c * block.strides.inner, t0, t1);
-#pragma unroll(8 / tile.vector)
+#pragma unroll(row_unroll)
         for (Index t2 = 0; t2 < block.axis[2].taps; ++t2, weights += tile.channels)
           add_tap(sums, block, pixels, rows, t2, weights, taps);
       }
     }
   }
 
+  // Taps of a row together: up to 8 loads in flight, and no more taps than the longest row of a class has, so that
+  // not all of them are left over.
+  static constexpr long long row_taps = (shape.axis[2].kernel + shape.axis[2].tap_step - 1) / shape.axis[2].tap_step;
+  static constexpr int row_unroll = int(row_taps < 8 / tile.vector ? row_taps : 8 / tile.vector);
+
   // Index of a tap of the class in the whole filter, axis by axis.
   template <int i>
   static Index filter_tap(const Block& block, Index tap) {
-    return Index(block.axis[i].first_tap) + Index(block.axis[i].tap_step) * tap;
+    return block.axis[i].first_tap + block.axis[i].tap_step * tap;
   }
 
   // Place of the block's first weight of channel c and tap `tap` of the class; its output channels lie `step` apart.
   static long long weight_place(const Block& block, long long c, Index tap) {
-    const Index t2 = tap % Index(block.axis[2].taps), rows = tap / Index(block.axis[2].taps);
-    const Index t1 = rows % Index(block.axis[1].taps), t0 = rows / Index(block.axis[1].taps);
+    const Index t2 = tap % block.axis[2].taps, rows = tap / block.axis[2].taps;
+    const Index t1 = rows % block.axis[1].taps, t0 = rows / block.axis[1].taps;
     const Index f0 = filter_tap<0>(block, t0), f1 = filter_tap<1>(block, t1), f2 = filter_tap<2>(block, t2);
     if constexpr (tile.packed) {
       const long long filter = (f0 * shape.axis[1].kernel + f1) * shape.axis[2].kernel + f2;
@@ -253,17 +269,16 @@ struct Direct {
     const long long channel_block = index % channel_blocks,
                     class_of_all = index / channel_blocks % Geometry::all_classes;
     Block block;
-    block.axis[2] = geometry.template tap_class<2>(class_of_all % Geometry::template classes<2>);
-    block.axis[1] =
-        geometry.template tap_class<1>(class_of_all / Geometry::template classes<2> % Geometry::template classes<1>);
-    block.axis[0] =
-        geometry.template tap_class<0>(class_of_all / Geometry::template classes<2> / Geometry::template classes<1>);
+    constexpr long long classes1 = Geometry::template classes<1>, classes2 = Geometry::template classes<2>;
+    block.axis[2] = Class::of(geometry.template tap_class<2>(class_of_all % classes2));
+    block.axis[1] = Class::of(geometry.template tap_class<1>(class_of_all / classes2 % classes1));
+    block.axis[0] = Class::of(geometry.template tap_class<0>(class_of_all / classes2 / classes1));
     block.input[0] = Index(geometry.template axis<0>().input);
     block.input[1] = Index(geometry.template axis<1>().input);
     block.input[2] = Index(geometry.template axis<2>().input);
     block.strides = geometry.input_strides();
     block.weight = geometry.weight_strides();
-    block.positions = Index(geometry.batch() * block.axis[0].grid * block.axis[1].grid * block.axis[2].grid);
+    block.positions = Index(geometry.batch()) * block.axis[0].grid * block.axis[1].grid * block.axis[2].grid;
     block.group = index / channel_blocks / Geometry::all_classes % shape.groups;
     block.first_channel = channel_block * tile.channels;
     const long long rest = shape.out_channels - block.first_channel;
@@ -284,7 +299,7 @@ struct Direct {
       for (int k = 0; k < tile.channels; ++k) sums[k][p] = 0;
     }
 
-    const Index taps = Index(block.axis[0].taps * block.axis[1].taps * block.axis[2].taps);
+    const Index taps = block.axis[0].taps * block.axis[1].taps * block.axis[2].taps;
     if (taps * tile.vector <= tile.pairs) {
       // Whole channels a chunk. With a tap or two a channel, several channels are unrolled to keep loads in flight.
       const int step = int(tile.pairs / taps) / tile.vector * tile.vector;
@@ -305,7 +320,7 @@ struct Direct {
   // A filter too large for shared memory: a part of the taps of `vector` channels at a time.
   static void add_large_filter(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels], const void* source,
                                Number* weights, Index taps) {
-    const Index t1s = Index(block.axis[1].taps), t2s = Index(block.axis[2].taps);
+    const Index t1s = block.axis[1].taps, t2s = block.axis[2].taps;
     constexpr int step = tile.pairs / tile.vector;
     for (long long c = 0; c < shape.in_channels; c += tile.vector) {
       for (Index t = 0; t < taps; t += step) {

@@ -55,7 +55,8 @@ std::vector<DirectTile> direct_tiles(const Task& task) {
     if (channels > 1 && channels / 2 >= channels_of_group) continue;
     for (const int pixels : {8, 4, 2, 1}) {
       if (channels * pixels > most) continue;
-      if (pixels == 8 && channels > 2) continue;  // coordinates of eight pixels leave no registers for more
+      // Coordinates of eight pixels leave few registers; long rows of a transposed problem none.
+      if (pixels == 8 && (channels > 2 || task.problem.kind == Kind::transposed)) continue;
       for (const int threads : {128, 64}) tiles.push_back({.threads = threads, .pixels = pixels, .channels = channels});
     }
   }
