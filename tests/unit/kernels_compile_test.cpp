@@ -137,7 +137,7 @@ TEST(KernelsCompile, InEveryConfiguration) {
   std::vector<Job> jobs;
   for (const char* text : {
            "Conv2d(64, 16, (5,7), bias=False) @ 8x64x512x256",
-           "ConvTranspose3d(16, 24, (3,4,5), stride=(2,3,2), activation=gelu) @ 2x16x9x10x11?",
+           "ConvTranspose3d(16, 4, (3,4,15), stride=(2,3,2), activation=gelu, residual=True) @ 2x16x9x10x11?",
            "Conv2d(32, 48, 3, padding=1, padding_mode=reflect, dtype=float16, layout=channels_last, residual=True) @ "
            "2?x32x20x20",
        })
