@@ -178,6 +178,11 @@ struct Direct : DirectWeights<Config> {
       add_rows(sums, block, pixels, c, weights, class_taps);
   }
 
+  // Taps of a row together: up to 8 loads in flight, and no more taps than the longest row of a class has, so that not
+  // all of them are left over.
+  static constexpr long long row_taps = (shape.axis[2].kernel + shape.axis[2].tap_step - 1) / shape.axis[2].tap_step;
+  static constexpr int row_unroll = int(row_taps < 8 / tile.vector ? row_taps : 8 / tile.vector);
+
   static void add_rows(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels], long long c,
                        const Number* weights, int class_taps) {
     for (Index t0 = 0; t0 < taps_of<0>(block); ++t0) {
@@ -185,7 +190,7 @@ struct Direct : DirectWeights<Config> {
         Row rows[tile.pixels];
 #pragma unroll
         for (int p = 0; p < tile.pixels; ++p) rows[p] = row_of(block, pixels[p], c * block.strides.inner, t0, t1);
-#pragma unroll(8 / tile.vector)
+#pragma unroll(row_unroll)
         for (Index t2 = 0; t2 < taps_of<2>(block); ++t2, weights += tile.channels)
           add_row_tap(sums, block, pixels, rows, t2, weights, class_taps);
       }

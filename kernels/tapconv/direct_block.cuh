@@ -53,9 +53,20 @@ struct DirectBlock {
     Index image, q[3];
   };
 
+  // shared::TapClass in few registers: a transposed problem's is not known before the block is.
+  struct Class {
+    Index grid, in_step, taps, first_offset, offset_step, first_tap, tap_step, origin, step;
+
+    static Class of(const shared::TapClass& wide) {
+      return {Index(wide.grid),         Index(wide.in_step),     Index(wide.taps),
+              Index(wide.first_offset), Index(wide.offset_step), Index(wide.first_tap),
+              Index(wide.tap_step),     Index(wide.origin),      Index(wide.step)};
+    }
+  };
+
   // What this block computes, and where its tensors lie.
   struct Block {
-    shared::TapClass axis[3];
+    Class axis[3];
     Index input[3];
     shared::Strides strides;         // of the input
     shared::WeightStrides weight;    // of the weights, as PyTorch has them
@@ -67,7 +78,7 @@ struct DirectBlock {
 
   template <int i>
   static constexpr Index taps_of(const Block& block) {
-    return taps<i> > 0 ? Index(taps<i>) : Index(block.axis[i].taps);
+    return taps<i> > 0 ? Index(taps<i>) : block.axis[i].taps;
   }
 
   // Blocks that read the same inputs are neighbours in the grid, so that they meet in the L2, and so are the residue
@@ -83,9 +94,9 @@ struct DirectBlock {
     };
     Block block;
     block.first_channel = next(channel_blocks) * tile.channels;
-    block.axis[2] = geometry.template tap_class<2>(next(classes2));
-    block.axis[1] = geometry.template tap_class<1>(next(classes1));
-    block.axis[0] = geometry.template tap_class<0>(next(classes0));
+    block.axis[2] = Class::of(geometry.template tap_class<2>(next(classes2)));
+    block.axis[1] = Class::of(geometry.template tap_class<1>(next(classes1)));
+    block.axis[0] = Class::of(geometry.template tap_class<0>(next(classes0)));
     block.group = next(shape.groups);
     block.first = rest * (tile.threads * tile.pixels);
     block.input[0] = Index(geometry.template axis<0>().input);
@@ -93,15 +104,15 @@ struct DirectBlock {
     block.input[2] = Index(geometry.template axis<2>().input);
     block.strides = geometry.input_strides();
     block.weight = geometry.weight_strides();
-    block.positions = Index(geometry.batch() * block.axis[0].grid * block.axis[1].grid * block.axis[2].grid);
+    block.positions = Index(geometry.batch()) * block.axis[0].grid * block.axis[1].grid * block.axis[2].grid;
     const long long channels = shape.out_channels - block.first_channel;
     block.channels = int(channels < tile.channels ? channels : tile.channels);
     return block;
   }
 
   static Place locate(const Block& block, Index position) {
-    const Index g1 = Index(block.axis[1].grid), g2 = Index(block.axis[2].grid);
-    const Index plane = Index(block.axis[0].grid) * g1 * g2;
+    const Index g1 = block.axis[1].grid, g2 = block.axis[2].grid;
+    const Index plane = block.axis[0].grid * g1 * g2;
     const Index rest = position % plane, rows = rest / g2;
     return {.image = position / plane, .q = {rows / g1, rows % g1, rest % g2}};
   }

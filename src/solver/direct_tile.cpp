@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "problem/text.hpp"
 
@@ -10,17 +11,20 @@ namespace {
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-bool divides(std::int64_t vector, const shared::Strides& strides) {
-  return strides.outer % vector == 0 && std::ranges::all_of(strides.axis, [&](auto s) { return s % vector == 0; });
+/// Absent axes, the first ones, have no elements apart.
+bool divides(std::int64_t vector, const shared::Strides& strides, int rank) {
+  return strides.outer % vector == 0 &&
+         std::ranges::all_of(std::span(strides.axis).last(static_cast<std::size_t>(rank)),
+                             [&](auto stride) { return stride % vector == 0; });
 }
 
 /// Elements of 16 bytes at most; four of the 16-bit types, since every one needs a register.
 int widest_vector(DType dtype) { return dtype == DType::float64 ? 2 : 4; }
 
 /// Neighbouring channels that can be moved together: neighbours in memory, and every first one aligned.
-int channel_vector(DType dtype, std::int64_t channels, const shared::Strides& strides) {
+int channel_vector(DType dtype, std::int64_t channels, const shared::Strides& strides, int rank) {
   const int vector = widest_vector(dtype);
-  return strides.inner == 1 && channels % vector == 0 && divides(vector, strides) ? vector : 1;
+  return strides.inner == 1 && channels % vector == 0 && divides(vector, strides, rank) ? vector : 1;
 }
 
 /// Grid positions of the largest class, and all classes.
@@ -57,7 +61,8 @@ std::vector<DirectTile> direct_tiles(const Task& task) {
     if (channels > 1 && channels / 2 >= channels_of_group) continue;
     for (const int pixels : {8, 4, 2, 1}) {
       if (channels * pixels > most || (channels == 32 && most == 32)) continue;
-      if (pixels == 8 && channels > 1) continue;  // pointers of eight pixels leave no registers for more
+      if (pixels == 8 && (channels > 1 || task.problem.kind == Kind::transposed))
+        continue;  // pointers of eight pixels leave no registers for more
       for (const int threads : {128, 64}) tiles.push_back({.threads = threads, .pixels = pixels, .channels = channels});
     }
   }
@@ -95,12 +100,12 @@ std::int64_t direct_blocks(const Task& task, const DirectTile& tile, const share
 
 int direct_vector(const Task& task) {
   const shared::Shape shape = shape_of(task);
-  return channel_vector(task.input_dtype, shape.in_channels, shape.input);
+  return channel_vector(task.input_dtype, shape.in_channels, shape.input, task.problem.rank);
 }
 
 int direct_vector_stored(const Task& task, const DirectTile& tile) {
   const shared::Shape shape = shape_of(task);
-  const int vector = channel_vector(task.problem.out_dtype, shape.out_channels, shape.output);
+  const int vector = channel_vector(task.problem.out_dtype, shape.out_channels, shape.output, task.problem.rank);
   return tile.channels % vector == 0 ? vector : 1;
 }
 

@@ -6,9 +6,9 @@
 #include "cuda/compiler.hpp"
 #include "cuda/cubin_cache.hpp"
 #include "h200.hpp"
+#include "plan/planner.hpp"
 #include "problem/log.hpp"
 #include "problem/parallel.hpp"
-#include "plan/planner.hpp"
 #include "tapconv/problem.hpp"
 #include "temporary_folder.hpp"
 

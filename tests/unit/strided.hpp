@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -109,10 +110,10 @@ struct Tensors {
     return tensor ? std::optional(tensor->view()) : std::nullopt;
   }
 
-  /// The oracle's outputs, as `problem` stores them.
-  [[nodiscard]] std::vector<double> expected() const {
-    std::vector<std::int64_t> outputs;
-    for (std::int64_t i = 0; i < element_count(output.shape); ++i) outputs.push_back(i);
+  /// The oracle's outputs.
+  [[nodiscard]] std::vector<OracleOutput> evaluate() const {
+    std::vector<std::int64_t> outputs(static_cast<std::size_t>(element_count(output.shape)));
+    std::iota(outputs.begin(), outputs.end(), 0);
     const auto bytes = [](const std::optional<Strided>& tensor) {
       return tensor ? std::span<const std::byte>(tensor->data, static_cast<std::size_t>(element_count(tensor->shape)) *
                                                                    element_bytes(tensor->dtype))
@@ -124,10 +125,13 @@ struct Tensors {
                             .pointwise_weight = bytes(pointwise_weight),
                             .pointwise_bias = bytes(pointwise_bias),
                             .residual = bytes(residual)};
+    return oracle(problem, operands, outputs, operand_rounding(problem.contract, problem.tie_rule));
+  }
+
+  /// The same, as `problem` stores them.
+  [[nodiscard]] std::vector<double> expected() const {
     std::vector<double> values;
-    for (const OracleOutput& one :
-         oracle(problem, operands, outputs, operand_rounding(problem.contract, problem.tie_rule)))
-      values.push_back(round_to(one.value, problem.out_dtype));
+    for (const OracleOutput& one : evaluate()) values.push_back(round_to(one.value, problem.out_dtype));
     return values;
   }
 

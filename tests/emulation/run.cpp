@@ -1,0 +1,116 @@
+// Runs a kernel that the host's compiler made (device.hpp), so that sanitizers see its every access:
+//
+//     program LAUNCH OUTPUT
+//
+// reads the file of launch.hpp and writes the output tensor's bytes. The threads of a block are fibers of one host
+// thread; each runs until it meets a barrier. Blocks run one after the other.
+#include <ucontext.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "device.hpp"
+#include "launch.hpp"
+
+extern void (*const kernel)(tapconv::shared::Arguments);  // beside the kernel's source
+
+uint3 threadIdx, blockIdx, blockDim, gridDim;
+
+namespace {
+
+using tapconv::emulation::Launch;
+using tapconv::emulation::Tensor;
+
+[[noreturn]] void fail(const char* what) {
+  std::fprintf(stderr, "emulation: %s\n", what);
+  std::exit(1);
+}
+
+struct Fiber {
+  ucontext_t context{};
+  std::vector<char> stack = std::vector<char>(1 << 17);
+  bool ended = false;
+};
+
+tapconv::shared::Arguments arguments;
+ucontext_t scheduler;
+Fiber* running = nullptr;
+
+void run_thread() {
+  kernel(arguments);
+  running->ended = true;
+}
+
+// Every thread until its next barrier, again and again until all have ended.
+void run_block(std::vector<Fiber>& fibers, bool reversed) {
+  for (Fiber& fiber : fibers) {
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.data();
+    fiber.context.uc_stack.ss_size = fiber.stack.size();
+    fiber.context.uc_link = &scheduler;
+    makecontext(&fiber.context, run_thread, 0);
+    fiber.ended = false;
+  }
+  for (std::size_t ended = 0; ended < fibers.size();) {
+    if (ended > 0) fail("some threads of a block have ended, others wait at a barrier");
+    for (std::size_t i = 0; i < fibers.size(); ++i) {
+      const std::size_t thread = reversed ? fibers.size() - 1 - i : i;
+      threadIdx = {static_cast<unsigned>(thread), 0, 0};
+      running = &fibers[thread];
+      swapcontext(&scheduler, &running->context);
+      ended += running->ended;
+    }
+  }
+}
+
+// Memory that ends where the tensor ends.
+struct Memory {
+  std::unique_ptr<char[]> bytes;
+  char* data = nullptr;
+};
+
+Memory read(std::FILE* file, const Tensor& tensor) {
+  if (tensor.bytes == 0) return {};
+  const auto size = static_cast<std::size_t>(tensor.bytes);
+  Memory memory{.bytes = std::make_unique<char[]>(static_cast<std::size_t>(tensor.offset) + size)};
+  memory.data = memory.bytes.get() + tensor.offset;
+  if (std::fread(memory.data, 1, size, file) != size) fail("the launch ends early");
+  return memory;
+}
+
+}  // namespace
+
+void __syncthreads() { swapcontext(&running->context, &scheduler); }
+
+int main(int count, char** names) {
+  std::FILE* file = count == 3 ? std::fopen(names[1], "rb") : nullptr;
+  Launch launch;
+  if (!file || std::fread(&launch, sizeof launch, 1, file) != 1) fail("usage: program LAUNCH OUTPUT");
+  const Memory input = read(file, launch.input), weight = read(file, launch.weight), bias = read(file, launch.bias);
+  const Memory residual = read(file, launch.residual), output = read(file, launch.output);
+  std::fclose(file);
+  const auto first = [](const Memory& memory, const Tensor& tensor) {
+    return memory.data ? memory.data + tensor.first : nullptr;
+  };
+  arguments = {.tensors = {.input = first(input, launch.input),
+                           .weight = first(weight, launch.weight),
+                           .bias = first(bias, launch.bias),
+                           .residual = first(residual, launch.residual),
+                           .output = first(output, launch.output)},
+               .sizes = launch.sizes};
+  gridDim = {static_cast<unsigned>(launch.grid[0]), static_cast<unsigned>(launch.grid[1]), 1};
+  blockDim = {static_cast<unsigned>(launch.threads), 1, 1};
+  std::vector<Fiber> fibers(static_cast<std::size_t>(launch.threads));
+  const long long blocks = launch.grid[0] * launch.grid[1];
+  for (long long i = 0; i < blocks; ++i) {
+    const long long block = launch.reversed ? blocks - 1 - i : i;
+    blockIdx = {static_cast<unsigned>(block % launch.grid[0]), static_cast<unsigned>(block / launch.grid[0]), 0};
+    run_block(fibers, launch.reversed);
+  }
+  std::FILE* result = std::fopen(names[2], "wb");
+  const auto size = static_cast<std::size_t>(launch.output.bytes);
+  if (!result || std::fwrite(output.data, 1, size, result) != size || std::fclose(result) != 0)
+    fail("the output cannot be written");
+}

@@ -1,0 +1,277 @@
+#include <algorithm>
+#include <random>
+
+#include "emulation.hpp"
+#include "h200.hpp"
+#include "oracle/statistics.hpp"
+#include "plan/planner.hpp"
+#include "problem/parallel.hpp"
+#include "problem/text.hpp"
+#include "random_problem.hpp"
+
+namespace tapconv {
+namespace {
+
+using testing::Emulation;
+using testing::Strided;
+using testing::Tensors;
+
+/// What a task may ask for beside its problem.
+struct Variant {
+  bool strided = false, packed = false, wide = false;
+};
+
+enum class Fill { integers, uniform, special };
+
+/// One stage of a problem: the programs that compute it.
+struct Stage {
+  Task task;
+  KernelPlan plan;
+  std::optional<KernelPlan> unreached;
+  std::string name;
+};
+
+shared::Strides activation_strides(const Strided& tensor, int rank) {
+  shared::Strides strides{.outer = tensor.strides[0], .inner = tensor.strides[1], .axis = {1, 1, 1}};
+  std::copy_n(tensor.strides.begin() + 2, rank, strides.axis + (max_rank - rank));
+  return strides;
+}
+
+shared::WeightStrides weight_strides(const Strided& tensor, const Problem& problem) {
+  const shared::Strides by_axis = activation_strides(tensor, problem.rank);
+  const bool transposed = problem.kind == Kind::transposed;
+  return {.group = (transposed ? problem.in_channels : problem.out_channels) / problem.groups * by_axis.outer,
+          .out_channel = transposed ? by_axis.inner : by_axis.outer,
+          .in_channel = transposed ? by_axis.outer : by_axis.inner,
+          .axis = {by_axis.axis[0], by_axis.axis[1], by_axis.axis[2]}};
+}
+
+/// The `direct` kernels of a problem, compiled as host code.
+class DirectPrograms {
+ public:
+  DirectPrograms(const Emulation& emulation, const std::string& name, const Problem& problem, Variant variant,
+                 std::uint64_t seed)
+      : emulation_(emulation), problem_(problem), variant_(variant), generator_(seed) {
+    const DeviceModel device = device_model(testing::h200());
+    const auto direct = std::ranges::find(solvers(), "direct", &Solver::name);
+    for (Task task : tasks_of(problem)) {
+      task.strided = variant.strided;
+      task.packed = variant.packed;
+      task.wide = task.wide || variant.wide;
+      const auto candidates = (*direct)->candidates(task, device);
+      const std::string configuration = candidates[generator_() % candidates.size()].configuration;
+      stages_.push_back({.task = task,
+                         .plan = (*direct)->plan(task, configuration, device),
+                         .unreached = unreached_plan(task, device),
+                         .name = name + "-" + std::to_string(stages_.size())});
+      const Stage& stage = stages_.back();
+      emulation_.compile(stage.name, stage.plan.source);
+      if (stage.unreached) emulation_.compile(stage.name + "-unreached", stage.unreached->source);
+      if (stage.plan.packing) emulation_.compile(stage.name + "-pack", stage.plan.packing->source);
+    }
+  }
+
+  /// Computes `problem`, which may differ from that of the constructor in its dynamic dimensions, and judges the
+  /// result; twice, with the threads in either order. Empty if all is well.
+  std::string failure(const Problem& problem, Fill fill) {
+    Tensors tensors(problem, generator_());
+    if (fill != Fill::integers) draw(tensors, fill == Fill::special);
+    const std::vector<Task> tasks = tasks_of(problem);
+    for (const bool reversed : {false, true}) {
+      std::optional<Strided> between;
+      for (std::size_t i = 0; i < stages_.size(); ++i) {
+        const Problem& stage = tasks[i].problem;
+        const bool first = i == 0, last = i + 1 == stages_.size();
+        Strided output = place(testing::dense(stage.out_dtype, output_shape(stage), stage.layout));
+        run(stages_[i], stage, first ? tensors.input : *between, first ? tensors.weight : *tensors.pointwise_weight,
+            first ? tensors.bias : tensors.pointwise_bias, last ? tensors.residual : std::nullopt, output, reversed);
+        between.emplace(testing::dense(stage.out_dtype, output_shape(stage), stage.layout));
+        copy(output, *between);
+        output.wipe();
+        if (std::ranges::any_of(output.memory, [](std::byte byte) { return byte != std::byte{0xff}; }))
+          return "written beside the output";
+      }
+      const std::string wrong = judge(tensors, testing::values_of(*between), fill);
+      if (!wrong.empty()) return wrong + (reversed ? ", threads reversed" : "");
+    }
+    return {};
+  }
+
+ private:
+  static void copy(const Strided& from, Strided& to) {
+    const auto bytes = element_bytes(from.dtype);
+    for (std::int64_t i = 0; i < element_count(from.shape); ++i) {
+      const auto size = static_cast<std::int64_t>(bytes);
+      std::memcpy(to.data + to.place(i) * size, from.data + from.place(i) * size, bytes);
+    }
+  }
+
+  /// Where the variant has a tensor with the elements of a dense one: any order and direction of the axes, with gaps,
+  /// at an address that fits an element alone.
+  Strided place(const Strided& dense) {
+    std::vector<std::int64_t> strides = dense.strides;
+    if (variant_.strided) {
+      std::vector<std::size_t> order(strides.size());
+      std::iota(order.begin(), order.end(), 0);
+      std::ranges::shuffle(order, generator_);
+      std::int64_t step = 1;
+      for (const std::size_t axis : order) {
+        step += static_cast<std::int64_t>(generator_() % 3);
+        strides[axis] = generator_() % 2 ? step : -step;
+        step *= dense.shape[axis];
+      }
+    }
+    Strided placed(dense.dtype, dense.shape, strides, variant_.strided ? element_bytes(dense.dtype) : 0);
+    copy(dense, placed);
+    return placed;
+  }
+
+  void run(const Stage& stage, const Problem& problem, const Strided& dense_input, const Strided& dense_weight,
+           const std::optional<Strided>& bias, const std::optional<Strided>& dense_residual, Strided& output,
+           bool reversed) {
+    const Strided input = place(dense_input), weight = place(dense_weight);
+    const std::optional<Strided> residual = dense_residual ? std::optional(place(*dense_residual)) : std::nullopt;
+    shared::Sizes sizes = sizes_of(problem);
+    if (variant_.strided) {
+      sizes.input_strides = activation_strides(input, problem.rank);
+      sizes.output_strides = activation_strides(output, problem.rank);
+      sizes.weight_strides = weight_strides(weight, problem);
+      if (residual) sizes.residual_strides = activation_strides(*residual, problem.rank);
+    }
+    Emulation::Tensors tensors{.input = &input,
+                               .weight = &weight,
+                               .bias = bias ? &*bias : nullptr,
+                               .residual = residual ? &*residual : nullptr,
+                               .output = &output};
+    std::optional<Strided> packed;
+    if (const auto& packing = stage.plan.packing) {
+      const DType number = number_type(stage.task);
+      packed.emplace(number, testing::Shape{static_cast<std::int64_t>(packing->bytes / element_bytes(number))},
+                     testing::Shape{1});
+      emulation_.run(stage.name + "-pack", packing->launch, sizes,
+                     {.input = nullptr, .weight = &weight, .bias = nullptr, .residual = nullptr, .output = &*packed},
+                     reversed);
+      tensors.weight = &*packed;
+    }
+    emulation_.run(stage.name, stage.plan.launch(sizes), sizes, tensors, reversed);
+    if (!stage.unreached || reaches_all(problem)) return;
+    tensors.input = tensors.weight = nullptr;
+    emulation_.run(stage.name + "-unreached", stage.unreached->launch(sizes), sizes, tensors, reversed);
+  }
+
+  /// Numbers of all significant bits; with `special` some that are not finite.
+  void draw(Tensors& tensors, bool special) {
+    const auto draw_one = [&](Strided& tensor) {
+      const shared::Recipe recipe{.seed = generator_(), .values = shared::Values::signed_, .scale = 1, .keep = 1};
+      for (std::int64_t i = 0; i < element_count(tensor.shape); ++i) tensor.set(i, shared::seeded_value(recipe, i));
+      if (special)
+        tensor.set(static_cast<std::int64_t>(generator_() % 5) % element_count(tensor.shape),
+                   specials_[generator_() % 3]);
+    };
+    draw_one(tensors.input);
+    draw_one(tensors.weight);
+    for (auto* tensor : {&tensors.bias, &tensors.pointwise_weight, &tensors.pointwise_bias, &tensors.residual})
+      if (*tensor) draw_one(**tensor);
+  }
+
+  /// Whether sums are made in the oracle's order, and nothing behind them is rounded in another way.
+  [[nodiscard]] bool is_oracle_chain() const {
+    return stages_.size() == 1 && stages_[0].plan.k_order == "channels, taps" &&
+           problem_.activation <= Activation::relu;
+  }
+
+  [[nodiscard]] std::string judge(const Tensors& tensors, const std::vector<double>& actual, Fill fill) const {
+    const std::vector<OracleOutput> expected = tensors.evaluate();
+    std::vector<std::int64_t> outputs(expected.size());
+    std::iota(outputs.begin(), outputs.end(), 0);
+    ErrorStatistics statistics(tensors.problem);
+    statistics.add(outputs, actual, expected);
+    std::string place = fmt::format("output {} = {}, expected {}", statistics.worst_output(), statistics.worst_actual(),
+                                    statistics.worst_expected());
+    if (statistics.violations() > 0) return fmt::format("{} violations, {}", statistics.violations(), place);
+    const bool exact = fill == Fill::integers && problem_.activation <= Activation::relu;
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      const double chain = expected[i].sequential;
+      const bool same = actual[i] == chain || (std::isnan(actual[i]) && std::isnan(chain));
+      if (is_oracle_chain() && !same) return fmt::format("output {} = {}, the chain {}", i, actual[i], chain);
+      const double rounded = round_to(expected[i].value, problem_.out_dtype);
+      if (exact && actual[i] != rounded) return fmt::format("output {} = {}, exactly {}", i, actual[i], rounded);
+    }
+    return {};
+  }
+
+  static constexpr double specials_[] = {std::numeric_limits<double>::infinity(),
+                                         -std::numeric_limits<double>::infinity(),
+                                         std::numeric_limits<double>::quiet_NaN()};
+
+  const Emulation& emulation_;
+  Problem problem_;
+  Variant variant_;
+  std::mt19937_64 generator_;
+  std::vector<Stage> stages_;
+};
+
+/// The problem on another input, where it is dynamic.
+Problem grown(Problem problem) {
+  if (problem.dynamic_batch) ++problem.batch;
+  for (int axis = 0; axis < problem.rank; ++axis)
+    if (problem.dynamic_input[axis]) problem.input[axis] += 2 + axis;
+  return problem;
+}
+
+void expect_right(const std::vector<Problem>& problems, std::uint64_t seed) {
+  if (!Emulation::available()) GTEST_SKIP() << TAPCONV_TEST_COMPILER << " is not there";
+  const Emulation emulation;
+  parallel_for(std::ssize(problems), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Problem& problem = problems[static_cast<std::size_t>(i)];
+      const std::uint64_t own = seed + static_cast<std::uint64_t>(i);
+      const Variant variant{.strided = own % 3 == 1, .packed = own % 2 == 1, .wide = own % 5 == 2};
+      SCOPED_TRACE(fmt::format("seed {}: {}{}{}{}", own, spell(problem), variant.strided ? ", strided" : "",
+                               variant.packed ? ", packed" : "", variant.wide ? ", wide" : ""));
+      try {
+        DirectPrograms programs(emulation, fmt::format("kernel{}", i), problem, variant, own);
+        for (const Fill fill : {Fill::integers, Fill::uniform, Fill::special})
+          EXPECT_EQ("", programs.failure(problem, fill)) << "fill " << static_cast<int>(fill);
+        if (grown(problem) == problem) continue;
+        EXPECT_EQ("", programs.failure(grown(problem), Fill::integers)) << "on " << spell(grown(problem));
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << error.what();
+      }
+    }
+  });
+}
+
+/// Shards, for ctest to run side by side.
+class DirectEmulation : public ::testing::TestWithParam<unsigned> {};
+
+TEST_P(DirectEmulation, RandomProblemsAreRight) {
+  constexpr unsigned each = 6;
+  std::vector<Problem> problems;
+  for (unsigned i = 0; i < each; ++i) problems.push_back(testing::any_random_problem(GetParam() * each + i, 2e5));
+  expect_right(problems, GetParam() * each);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shards, DirectEmulation, ::testing::Range(0u, 5u));
+
+TEST(DirectEmulationEdges, OfTilesVectorsAndSharedMemoryAreRight) {
+  std::vector<Problem> problems;
+  // Each with some tile and variant that its place in the list decides.
+  for (const char* text : {
+           "Conv1d(1, 1, 255, padding=127) @ 1x1x300",                     // a filter that just fits shared memory
+           "Conv1d(3, 17, 3) @ 1x3x131",                                   // one more than a tile
+           "Conv1d(2, 5, 257, padding=128) @ 1x2x300",                     // a filter larger than shared memory
+           "Conv2d(4, 6, 17, padding=8, layout=channels_last) @ 1x4x9x9",  // and one read by vectors
+           "Conv1d(300, 8, 1) @ 1x300x9",                                  // many chunks of channels
+           "Conv1d(8, 24, 3, groups=2, layout=channels_last, residual=True, dtype=float16) @ 2x8x20",
+           "ConvTranspose2d(3, 5, 2, stride=(3,4), layout=channels_last, activation=relu) @ 1x3x5x4",  // gaps
+           "ConvTranspose1d(4, 13, 5, stride=6, dilation=4, padding=-3) @ 2x4x7",
+           "Conv2d(4, 16, 2, layout=channels_last, residual=True, dtype=float64) @ 1x4x5x6",  // vectors read and stored
+           "Conv2d(6, 13, 2, padding=1, padding_mode=circular, layout=channels_last) @ 1x6x5x6",
+       })
+    problems.push_back(parse_problem(text));
+  expect_right(problems, 1000);
+}
+
+}  // namespace
+}  // namespace tapconv
