@@ -246,22 +246,35 @@ struct Direct : DirectWeights<Config> {
     const Index class_taps = taps_of<0>(block) * taps_of<1>(block) * taps_of<2>(block);
     if (class_taps * tile.vector <= tile.pairs) {
       // Whole channels a chunk.
-      const int step = int(tile.pairs / class_taps) / tile.vector * tile.vector;
+      constexpr int together = channel_unroll * tile.vector;
+      const int step = int(tile.pairs / class_taps) / together * together;
       for (long long c = 0; c < shape.in_channels; c += step) {
         const int count = int(shape.in_channels - c < step ? shape.in_channels - c : step);
         stage(weights, block, tensors.weight, c, 0, count * int(class_taps), class_taps);
-#pragma unroll(channel_unroll)
-        for (int i = 0; i < count; i += tile.vector)
-          add_channels(sums, block, pixels, c + i, weights + i * int(class_taps) * tile.channels, int(class_taps));
+#pragma unroll 1
+        for (int i = 0; i < count; i += together) {
+#pragma unroll
+          for (int j = 0; j < together; j += tile.vector)
+            add_channels(sums, block, pixels, c + i + j, weights + (i + j) * int(class_taps) * tile.channels,
+                         int(class_taps));
+        }
       }
     } else {
       add_large_filter(sums, block, pixels, tensors.weight, weights, class_taps);
     }
     store(sums, geometry, block, weights + threadIdx.x, tensors);
   }
-  // Channels whose loads are in flight together, where one channel has few.
-  static constexpr int channel_loads = unrolled ? int(taps<0> * taps<1> * taps<2>) * tile.pixels : 32;
-  static constexpr int channel_unroll = channel_loads >= 32 ? 1 : 32 / channel_loads < 8 ? 32 / channel_loads : 8;
+  // How many vectors of channels have their loads in flight together, where one has few: a divisor of their number, so
+  // that nothing is left over. (Unrolled by a pragma, NVRTC 13.0 forgets what is left over of a loop whose number of
+  // passes it learns late.)
+  static constexpr int unroll_channels(int most) {
+    constexpr long long loads = unrolled ? taps<0> * taps<1> * taps<2> * tile.pixels : 32;
+    while (most > 1 && (most * loads > 32 || shape.in_channels / tile.vector % most != 0)) most /= 2;
+    return most;
+  }
+  static constexpr int channel_unroll = unroll_channels(8);
+  static_assert(!unrolled || channel_unroll * tile.vector * taps<0> * taps<1> * taps<2> <= tile.pairs ||
+                channel_unroll == 1);
 
   // A filter too large for shared memory: a part of the taps of `vector` channels at a time.
   static void add_large_filter(Sums& sums, const Block& block, const Pixel (&pixels)[tile.pixels], const void* source,

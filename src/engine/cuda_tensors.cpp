@@ -137,7 +137,8 @@ std::vector<OracleOutput> CudaTensors::evaluate(std::span<const std::int64_t> ou
   const shared::Shape shape = shape_of(task);
   const shared::Sizes sizes = sizes_of(first), last = sizes_of(stages(problem_).back());
   const bool separable = problem_.kind == Kind::depthwise_separable;
-  const std::vector<std::int64_t> pointwise = strides_of(pointwise_weight_shape(problem_), problem_.layout);
+  const std::vector<std::int64_t> pointwise =
+      separable ? strides_of(pointwise_weight_shape(problem_), problem_.layout) : std::vector<std::int64_t>{0, 0};
   const DeviceTensors tensors = pointers();
   shared::OracleArguments arguments{.stage = {.transposed = shape.transposed,
                                               .boundary = shape.boundary,

@@ -6,6 +6,8 @@
 
 namespace tapconv::ptx {
 
+inline void forget(long long&) {}
+
 // A binary16 is the binary32 whose exponent has another bias, subnormals too.
 inline float cvt_f32_f16(unsigned short bits) {
   const unsigned sign = (bits & 0x8000u) << 16, magnitude = bits & 0x7fffu;
