@@ -41,9 +41,7 @@ struct Direct : DirectWeights<Config> {
   static constexpr bool zeros = shape.boundary == shared::Boundary::zeros;
   static constexpr bool all_inside = shape.axis[0].inside && shape.axis[1].inside && shape.axis[2].inside;
 
-  // Whether all taps of a plane are unrolled: not more code than the instruction caches like, and a mask of 32 bits.
-  static constexpr bool unrolled =
-      zeros && taps<1> * taps<2> > 0 && taps<1>* taps<2> <= 25 && taps<0> > 0 && taps<0>* taps<1>* taps<2> <= 32;
+  static constexpr bool unrolled = shared::direct_unrolls(shape);
   static constexpr int plane_taps = unrolled ? int(taps<1> * taps<2>) : 1;
 
   // Weights read from shared memory at once: 16 bytes, if the rows are made of them.

@@ -34,7 +34,7 @@ struct DirectBlock {
 
   // Taps along an axis, if every class has the same number; else 0, and taps_of() tells those of the block's class.
   template <int i>
-  static constexpr long long taps = Geometry::template uniform_taps<i>;
+  static constexpr long long taps = shared::uniform_taps(shape.axis[i], shape.transposed);
 
   static constexpr long long channel_blocks = (shape.out_channels + tile.channels - 1) / tile.channels;
 

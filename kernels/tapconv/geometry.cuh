@@ -49,14 +49,6 @@ struct Geometry {
   static constexpr long long classes = shared::tap_classes(shape.axis[i], shape.transposed);
   static constexpr long long all_classes = classes<0> * classes<1> * classes<2>;
 
-  // Taps along an axis where every class has the same number; 0 where they differ.
-  template <int i>
-  static constexpr long long uniform_taps =
-      !shape.transposed                                    ? shape.axis[i].kernel
-      : shape.axis[i].kernel < shape.axis[i].tap_step      ? 1
-      : shape.axis[i].kernel % shape.axis[i].tap_step == 0 ? shape.axis[i].kernel / shape.axis[i].tap_step
-                                                           : 0;
-
   template <int i>
   constexpr shared::TapClass tap_class(long long index) const {
     return shared::tap_class(axis<i>(), shape.transposed, classes<i> == 1 ? 0 : index);

@@ -1,7 +1,6 @@
 #include "solver/direct_tile.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 #include "problem/text.hpp"
@@ -27,20 +26,6 @@ int channel_vector(DType dtype, std::int64_t channels, const shared::Strides& st
   return strides.inner == 1 && channels % vector == 0 && divides(vector, strides, rank) ? vector : 1;
 }
 
-/// Grid positions of the largest class, and all classes.
-struct Grids {
-  std::int64_t positions, classes;
-};
-
-Grids grids(const shared::Shape& shape, const shared::Sizes& sizes) {
-  Grids grids{.positions = sizes.batch, .classes = 1};
-  for (int i = 0; i < 3; ++i) {
-    grids.positions *= shape.transposed ? divide_up(sizes.output[i], shape.axis[i].stride) : sizes.output[i];
-    grids.classes *= shared::tap_classes(shape.axis[i], shape.transposed);
-  }
-  return grids;
-}
-
 }  // namespace
 
 int resident_blocks(const Task& task, const DirectTile& tile) {
@@ -55,15 +40,17 @@ int resident_blocks(const Task& task, const DirectTile& tile) {
 std::vector<DirectTile> direct_tiles(const Task& task) {
   const int most = number_type(task) == DType::float64 ? 32 : 64;
   const std::int64_t channels_of_group = task.problem.out_channels / task.problem.groups;
+  const int vector = direct_vector(task);
   std::vector<DirectTile> tiles;
   for (const int channels : {32, 16, 8, 4, 2, 1}) {
     // One tile that overhangs is enough.
     if (channels > 1 && channels / 2 >= channels_of_group) continue;
     for (const int pixels : {8, 4, 2, 1}) {
       if (channels * pixels > most || (channels == 32 && most == 32)) continue;
-      if (pixels == 8 && (channels > 1 || task.problem.kind == Kind::transposed))
-        continue;  // pointers of eight pixels leave no registers for more
-      for (const int threads : {128, 64}) tiles.push_back({.threads = threads, .pixels = pixels, .channels = channels});
+      // Pointers of eight pixels leave no registers for more, nor for the classes of a transposed problem.
+      if (pixels == 8 && (channels > 1 || task.problem.kind == Kind::transposed)) continue;
+      if (pixels > 2 && vector > 1) continue;  // each input is several
+      tiles.push_back({.threads = 128, .pixels = pixels, .channels = channels});
     }
   }
   return tiles;
@@ -107,70 +94,6 @@ int direct_vector_stored(const Task& task, const DirectTile& tile) {
   const shared::Shape shape = shape_of(task);
   const int vector = channel_vector(task.problem.out_dtype, shape.out_channels, shape.output, task.problem.rank);
   return tile.channels % vector == 0 ? vector : 1;
-}
-
-Candidate direct_estimate(const Task& task, const DirectTile& tile, const DeviceModel& device) {
-  const shared::Shape shape = shape_of(task);
-  const shared::Sizes sizes = sizes_of(task.problem);
-  const Grids grid = grids(shape, sizes);
-  const bool inside = shape.axis[0].inside && shape.axis[1].inside && shape.axis[2].inside;
-  const int vector = direct_vector(task);
-  const auto channels = static_cast<double>(tile.channels), pixels = static_cast<double>(tile.pixels);
-
-  // Of one (channel, tap) pair of a warp, in instructions: the products, the inputs with their checks and addresses and
-  // rounding, the weights' broadcasts, and the loop.
-  const double products = channels * pixels * (number_type(task) == DType::float64 ? 2 : 1);
-  const double addresses = inside ? 1 : 3;
-  const double rounding = task.problem.contract == Contract::tf32 ? 4 : task.input_dtype == DType::float16 ? 1 : 0;
-  const double loads = pixels * ((1 + addresses) / vector + rounding);
-  const double pair_instructions = products + loads + std::max(1.0, channels / 4) + 1;
-
-  double reduction = static_cast<double>(shape.in_channels);
-  for (const shared::Axis& axis : shape.axis)
-    reduction *= static_cast<double>(divide_up(axis.kernel, shape.transposed ? axis.tap_step : 1));
-  const double setup = 150 + 60 * pixels + 20 * channels * pixels;  // of a thread, beside its products
-
-  const std::int64_t blocks = direct_blocks(task, tile, sizes);
-  const std::int64_t processors = device.facts.multiprocessors;
-  // Registers: accumulators, coordinates and pointers of each pixel, and what every thread has.
-  const double registers = 48 + products + 9 * pixels + channels;
-  const double fitting = std::floor(device.facts.registers_per_block / (registers * tile.threads));
-  const double resident = std::clamp(fitting, static_cast<double>(resident_blocks(task, tile)), 16.0);
-  const double held = static_cast<double>(processors) * resident;
-  const double waves = static_cast<double>(blocks) / held;
-
-  // A multiprocessor issues four instructions a clock, each of its schedulers at most one of a warp's; a load's latency
-  // is spread over the eight that are in flight.
-  const double warps = tile.threads / 32.0;
-  const double instructions = setup + reduction * pair_instructions;
-  const double alone = setup * 4 + reduction * (pair_instructions + 40.0 / 8);
-  const double full_waves = std::floor(waves);
-  const auto wave = [&](double blocks_each) { return std::max(alone, instructions * blocks_each * warps / 4); };
-  const double tail_blocks = std::ceil((waves - full_waves) * resident);
-  const double clocks = full_waves * wave(resident) + (tail_blocks > 0 ? wave(tail_blocks) : 0);
-  const double issue_ms = clocks / device.facts.sm_clock_khz;
-
-  // Multiprocessors with fewer units than four instructions a clock could feed.
-  const double ffma_ms = 1e3 * work(task.problem).flop / device.ceilings.limit_ffma_flop_per_s;
-  const double memory_ms = 1e3 * work(task.problem).byte / device.ceilings.reach_byte_per_s;
-  // A warp's inputs that are no neighbours in memory take more of the L1's 128 bytes a clock.
-  const double accesses = static_cast<double>(blocks) * tile.threads * pixels * reduction / vector;
-  const std::int64_t distance = shape.input.axis[2] * shape.axis[2].stride;
-  const double element = static_cast<double>(element_bytes(task.input_dtype));
-  const double access_bytes =
-      distance == 0 ? 32 : std::clamp(static_cast<double>(distance) * element, element * vector, 32.0);
-  const double cache_ms =
-      accesses * access_bytes / (128.0 * static_cast<double>(processors)) / device.facts.sm_clock_khz;
-  const double launch_ms = 0.002;
-
-  const double useful = static_cast<double>(grid.positions) * static_cast<double>(shape.out_channels);
-  const double computed = static_cast<double>(divide_up(grid.positions, std::int64_t{tile.threads} * tile.pixels)) *
-                          tile.threads * pixels * channels *
-                          static_cast<double>(divide_up(shape.out_channels, tile.channels));
-  return {.configuration = text(tile),
-          .predicted_ms = std::max({issue_ms, ffma_ms, memory_ms, cache_ms}) + launch_ms,
-          .waves = waves,
-          .edge_waste = 1 - useful / computed};
 }
 
 }  // namespace tapconv

@@ -28,6 +28,13 @@ constexpr long long tap_classes(const Axis& axis, bool transposed) {
   return axis.kernel < axis.tap_step ? axis.kernel : axis.tap_step;
 }
 
+// Taps along an axis where every class has the same number; 0 where they differ.
+constexpr long long uniform_taps(const Axis& axis, bool transposed) {
+  if (!transposed) return axis.kernel;
+  if (axis.kernel < axis.tap_step) return 1;
+  return axis.kernel % axis.tap_step == 0 ? axis.kernel / axis.tap_step : 0;
+}
+
 // Class `index` of an axis, counted by its first tap.
 //
 // A convolution's output q meets the inputs q*stride + t*dilation - padding. In a transposed one input i reaches output
@@ -106,6 +113,15 @@ struct Shape {
   Strides input, output, residual_strides;
   WeightStrides weight;
 };
+
+// Whether the direct kernel unrolls a whole plane of taps: not more code than the instruction caches like, and a mask
+// of 32 bits that says which taps lie inside.
+constexpr bool direct_unrolls(const Shape& shape) {
+  long long taps[3];
+  for (int i = 0; i < 3; ++i) taps[i] = uniform_taps(shape.axis[i], shape.transposed);
+  const long long plane = taps[1] * taps[2];
+  return shape.boundary == Boundary::zeros && plane > 0 && plane <= 25 && taps[0] > 0 && taps[0] * plane <= 32;
+}
 
 // What a launch knows of a problem.
 struct Sizes {
