@@ -6,6 +6,7 @@
 """
 
 import json
+import math
 import statistics
 import sys
 import textwrap
@@ -207,15 +208,25 @@ def suite_summary() -> str:
     return "\n".join(lines)
 
 
-def variants() -> str:
-    """The table of bench/direct_variants.py."""
-    rows = load("direct_variants.json")["variants"]
-    problems = list(rows[0]["spaced_ms"])
-    lines = ["| unrolled by | blocks a multiprocessor | " + " | ".join(problems) + " |", "|---" * (2 + len(problems)) + "|"]
-    for row in rows:
-        times = " | ".join(f"{row['spaced_ms'][problem]:.2f}" for problem in problems)
-        lines.append(f"| {row['unroll']} | {row['blocks_per_multiprocessor']} | {times} |")
+def candidates() -> str:
+    """The table of bench/direct_candidates.py."""
+    results = load("direct_candidates.json")
+    lines = ["| problem | predicted ms | measured ms | fastest tile's ms | chosen | fastest |", "|---|---|---|---|---|---|"]
+    for problem in results["problems"]:
+        chosen, best = problem["candidates"][0], min(problem["candidates"], key=lambda row: row["ms"])
+        lines.append(f"| `{problem['problem']}` | {chosen['predicted_ms']:.3f} | {chosen['ms']:.3f} | {best['ms']:.3f} | "
+                     f"{tile(chosen)} | {tile(best)} |")  # fmt: skip
+    summary = results["summary"]
+    lines += ["", f"Chosen over fastest: geometric mean {summary['geometric_mean_loss']:.2f}, worst {summary['worst_loss']:.2f}. The prediction of all "
+                  f"{sum(len(problem['candidates']) for problem in results['problems'])} is off by a factor of "
+                  f"{math.exp(summary['rms_log_error']):.2f} (root mean square)."]  # fmt: skip
     return "\n".join(lines)
+
+
+def tile(candidate: dict) -> str:
+    """"threads=128 pixels=4 channels=16" -> "16 x 4"."""
+    sizes = dict(part.split("=") for part in candidate["configuration"].split())
+    return f"{sizes['channels']} x {sizes['pixels']}"
 
 
 def overhead() -> str:
@@ -247,7 +258,7 @@ def main() -> int:
     text = with_block(README.read_text(), "sentence", sentence())
     wanted = {
         README: with_block(with_block(text, "suite", suite_summary()), "tables", table()),
-        KERNELS: with_block(KERNELS.read_text(), "variants", variants()),
+        KERNELS: with_block(KERNELS.read_text(), "candidates", candidates()),
         DEPENDENCIES: with_block(DEPENDENCIES.read_text(), "overhead", overhead()),
         PICTURE: picture(),
     }
