@@ -45,20 +45,24 @@ std::optional<CubinEntry> CubinCache::find(std::string_view architecture, const 
 std::optional<CubinEntry> CubinCache::read(const CubinFolder& folder, std::string_view architecture, const Digest& key,
                                            bool touch) {
   const std::filesystem::path path = folder.path(architecture, key);
-  try {
-    const io::InputFile file(path);
-    CubinEntry entry = read_entry(file, key);
-    if (touch) CubinFolder::touch(file);
-    log(LogLevel::debug, "{} for sm_{} found in {}", entry.entry, architecture, path.string());
-    return entry;
-  } catch (const Error& error) {
-    // One that is missing, or that was removed since, is no bad one; a folder that cannot be looked into has none.
-    std::error_code unreadable;
-    if (!std::filesystem::exists(path, unreadable)) return std::nullopt;
-    const std::lock_guard lock(mutex_);
-    if (known_bad_.insert(path).second) warn_(fmt::format("the cached kernel is compiled anew: {}", error.what()));
-    return std::nullopt;
+  // An entry may be removed while it is looked for and be there again at the next look: only what is bad twice is bad.
+  for (const bool again : {false, true}) {
+    try {
+      const io::InputFile file(path);
+      CubinEntry entry = read_entry(file, key);
+      if (touch) CubinFolder::touch(file);
+      log(LogLevel::debug, "{} for sm_{} found in {}", entry.entry, architecture, path.string());
+      return entry;
+    } catch (const Error& error) {
+      // A folder that cannot be looked into has none.
+      std::error_code unreadable;
+      if (!std::filesystem::exists(path, unreadable)) return std::nullopt;
+      if (!again) continue;
+      const std::lock_guard lock(mutex_);
+      if (known_bad_.insert(path).second) warn_(fmt::format("the cached kernel is compiled anew: {}", error.what()));
+    }
   }
+  return std::nullopt;
 }
 
 void CubinCache::publish(std::string_view architecture, const Digest& key, const CubinEntry& entry) {

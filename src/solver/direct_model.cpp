@@ -27,6 +27,12 @@ constexpr double launch_ms = 0.014;  // of a call on cold caches
 
 double divide_up(double a, double b) { return std::ceil(a / b); }
 
+/// Binary64 fused multiply-adds of a multiprocessor in a clock; devices for graphics have hardly any.
+double binary64_units(const cuda::DeviceFacts& facts) {
+  if (facts.compute_major == 8 && facts.compute_minor == 0) return 32;
+  return facts.compute_minor == 0 && (facts.compute_major == 9 || facts.compute_major == 10) ? 64 : 2;
+}
+
 /// Grid positions of the largest class.
 double positions(const shared::Shape& shape, const shared::Sizes& sizes) {
   auto count = static_cast<double>(sizes.batch);
@@ -123,7 +129,10 @@ Candidate direct_estimate(const Task& task, const DirectTile& tile, const Device
   const double cache_ms = cache_passes * accesses * access_bytes / (128 * processors) / clock_khz;
 
   // Multiprocessors with fewer units than four instructions a clock could feed.
-  const double ffma_ms = 1e3 * work(task.problem).flop / device.ceilings.limit_ffma_flop_per_s;
+  const double flop = work(task.problem).flop;
+  const double units_ms = number_type(task) == DType::float64
+                              ? flop / (2 * binary64_units(device.facts) * processors) / clock_khz
+                              : 1e3 * flop / device.ceilings.limit_ffma_flop_per_s;
   const double memory_ms = 1e3 * work(task.problem).byte / device.ceilings.reach_byte_per_s;
 
   const auto out_channels = static_cast<double>(shape.out_channels);
@@ -131,7 +140,7 @@ Candidate direct_estimate(const Task& task, const DirectTile& tile, const Device
   const double computed = divide_up(positions(shape, sizes), threads * pixels) * threads * pixels *
                           divide_up(out_channels, channels) * channels;
   return {.configuration = text(tile),
-          .predicted_ms = std::max({issue_ms, ffma_ms, memory_ms, cache_ms}) + launch_ms,
+          .predicted_ms = std::max({issue_ms, units_ms, memory_ms, cache_ms}) + launch_ms,
           .waves = waves,
           .edge_waste = 1 - useful / computed};
 }
