@@ -38,6 +38,8 @@ FUZZ_PROBLEMS = {"quick": 300, "full": 3000}
 LARGE_SHARDS = 3
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SANITIZER_SECONDS = 180
+# What tests measure and record.
+MEASURED = ("overhead_us",)
 NEED_TWO_GPUS = {"Runtime.SeveralDevices"}
 SLOWEST = 10
 
@@ -114,7 +116,7 @@ class Suite:
         return re.sub(r"[^a-z0-9]+", "-", self.specs["device_name"].lower().removeprefix("nvidia ")).strip("-")
 
     def build(self) -> None:
-        targets = ["tapconv_cli", "tapconv_gpu_tests"]
+        targets = ["tapconv_cli", "tapconv_gpu_tests", "direct_candidates", "jit_times"]
         for command in (["cmake", "--preset", "gpu"], ["cmake", "--build", "--preset", "gpu", "--target", *targets]):
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
             if done.returncode != 0:
@@ -175,7 +177,9 @@ class Suite:
             name = f"{case['classname']}.{case['name']}"
             failures = [without_root(failure["failure"]) for failure in case.get("failures", [])]
             status = "failed" if failures else {"COMPLETED": "passed"}.get(case["result"], case["result"].lower())
-            rows.append({"name": name, "status": status, "seconds": float(case["time"].rstrip("s"))} | ({"failures": failures} if failures else {}))
+            row = {"name": name, "status": status, "seconds": float(case["time"].rstrip("s"))}
+            measured = {key: float(case[key]) for key in MEASURED if key in case}
+            rows.append(row | measured | ({"failures": failures} if failures else {}))
             if status == "skipped" and name in NEED_TWO_GPUS and gpu_count() < 2:
                 rows[-1]["reason"] = "needs two GPUs"
                 print(f"test {name}: skipped, needs two GPUs")
