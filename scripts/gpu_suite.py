@@ -38,8 +38,6 @@ FUZZ_PROBLEMS = {"quick": 300, "full": 3000}
 LARGE_SHARDS = 3
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SANITIZER_SECONDS = 180
-# What tests measure and record.
-MEASURED = ("overhead_us",)
 NEED_TWO_GPUS = {"Runtime.SeveralDevices"}
 SLOWEST = 10
 
@@ -178,7 +176,7 @@ class Suite:
             failures = [without_root(failure["failure"]) for failure in case.get("failures", [])]
             status = "failed" if failures else {"COMPLETED": "passed"}.get(case["result"], case["result"].lower())
             row = {"name": name, "status": status, "seconds": float(case["time"].rstrip("s"))}
-            measured = {key: float(case[key]) for key in MEASURED if key in case}
+            measured = {key: float(value) for key, value in case.items() if key.endswith("_us")}
             rows.append(row | measured | ({"failures": failures} if failures else {}))
             if status == "skipped" and name in NEED_TWO_GPUS and gpu_count() < 2:
                 rows[-1]["reason"] = "needs two GPUs"
