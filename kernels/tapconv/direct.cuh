@@ -242,7 +242,7 @@ struct Direct : DirectWeights<Config> {
     }
 
     const Index class_taps = taps_of<0>(block) * taps_of<1>(block) * taps_of<2>(block);
-    if (class_taps * tile.vector <= tile.pairs) {
+    if ((long long)class_taps * tile.vector <= tile.pairs) {
       // Whole channels a chunk.
       constexpr int together = channel_unroll * tile.vector;
       const int step = int(tile.pairs / class_taps) / together * together;

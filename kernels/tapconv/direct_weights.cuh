@@ -36,13 +36,16 @@ struct DirectWeights : DirectBlock<Config> {
   }
   static constexpr long long kernel_size = shape.axis[0].kernel * shape.axis[1].kernel * shape.axis[2].kernel;
 
-  // Whether the pairs of an output channel follow each other in memory.
+  // Whether the pairs of an output channel follow each other in memory, `pair_step` apart.
   static constexpr long long pair_step = tile.packed ? tile.channels : shape.weight.axis[2];
+  static constexpr bool follows(int i, long long step) {
+    return shape.axis[i].kernel == 1 || shape.weight.axis[i] == step;
+  }
   static constexpr bool consecutive =
-      !shape.transposed && (tile.packed || (shape.weight.axis[2] > 0 &&
-                                            shape.weight.axis[1] == shape.weight.axis[2] * shape.axis[2].kernel &&
-                                            shape.weight.axis[0] == shape.weight.axis[1] * shape.axis[1].kernel &&
-                                            shape.weight.in_channel == shape.weight.axis[0] * shape.axis[0].kernel));
+      !shape.transposed &&
+      (tile.packed || (pair_step > 0 && follows(1, pair_step* shape.axis[2].kernel) &&
+                       follows(0, pair_step* shape.axis[2].kernel* shape.axis[1].kernel) &&
+                       (shape.in_channels == 1 || shape.weight.in_channel == pair_step * kernel_size)));
 
   // Fills weights[i][k] with pair i of the block's k-th output channel: taps [first, first + count) of channel c, and
   // of the channels after it where count exceeds the class's taps. Output channels that do not exist are zero. A thread

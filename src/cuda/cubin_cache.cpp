@@ -66,14 +66,15 @@ std::optional<CubinEntry> CubinCache::read(const CubinFolder& folder, std::strin
 }
 
 void CubinCache::publish(std::string_view architecture, const Digest& key, const CubinEntry& entry) {
-  if (!written_) return;
+  if (!written_ || unwritable_) return;
   try {
     written_->publish(architecture, key, entry, max_bytes_);
     const std::lock_guard lock(mutex_);
     known_bad_.erase(written_->path(architecture, key));
   } catch (const Error& error) {
     const std::lock_guard lock(mutex_);
-    if (!std::exchange(told_unwritable_, true)) warn_(fmt::format("compiled kernels are not kept: {}", error.what()));
+    // Not tried again: it may have taken seconds.
+    if (!unwritable_.exchange(true)) warn_(fmt::format("compiled kernels are not kept: {}", error.what()));
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -63,7 +64,7 @@ class CubinCache {
   Warn warn_;
   std::mutex mutex_;
   std::set<std::filesystem::path> known_bad_;  ///< entries that a warning was about and that are still there
-  bool told_unwritable_ = false;
+  std::atomic<bool> unwritable_ = false;       ///< publishing failed: told once, and not tried again
   OnceMap<Digest, Obtained, Hash, std::equal_to<>> being_made_{
       OnceMap<Digest, Obtained, Hash, std::equal_to<>>::Keeps::while_made};
 };

@@ -81,7 +81,9 @@ void remove_leftovers(const fs::path& version_folder) {
   walk(version_folder, [&](const fs::directory_entry& file, const std::string&) {
     std::error_code gone;
     const bool temporary = file.path().filename().string().starts_with(io::temporary_prefix);
-    if (temporary && file.last_write_time(gone) < old && !gone) remove_file(file.path());
+    // What is no file is somebody else's; what cannot be removed can stay.
+    if (temporary && file.is_regular_file(gone) && file.last_write_time(gone) < old && !gone)
+      fs::remove(file.path(), gone);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace tapconv {
 namespace {
@@ -32,16 +33,33 @@ bool TapAxis::inside() const {
   return low >= 0 && in_step * (grid - 1) + high < input;
 }
 
+namespace {
+
+/// The number that times `value` is 1 modulo `modulus`, which has no divisor in common with it (extended Euclid).
+std::int64_t inverse(std::int64_t value, std::int64_t modulus) {
+  std::int64_t a = modulus, b = value % modulus, x = 0, y = 1;
+  while (b > 1) {
+    const std::int64_t quotient = a / b;
+    a = std::exchange(b, a - quotient * b);
+    x = std::exchange(y, x - quotient * y);
+  }
+  return modulus == 1 ? 0 : (y % modulus + modulus) % modulus;
+}
+
+}  // namespace
+
 shared::Axis shared_axis(const Problem& problem, int axis) {
   const std::int64_t stride = problem.stride[axis], dilation = problem.dilation[axis];
   const bool transposed = problem.kind == Kind::transposed;
+  const std::int64_t divisor = std::gcd(stride, dilation);
   return {.input = problem.input[axis],
           .output = output_extent(problem)[axis],
           .kernel = problem.kernel[axis],
           .stride = stride,
           .dilation = dilation,
           .padding = problem.padding_lo[axis],
-          .tap_step = transposed ? stride / std::gcd(stride, dilation) : 1,
+          .tap_step = transposed ? stride / divisor : 1,
+          .tap_inverse = transposed ? inverse(dilation / divisor, stride / divisor) : 0,
           .inside = false};
 }
 

@@ -38,8 +38,9 @@ std::string text(const shared::Shape& shape) {
   for (const shared::Axis& axis : shape.axis) {
     axes += fmt::format(
         "\n          {{.input = {}, .output = {}, .kernel = {}, .stride = {}, .dilation = {}, .padding = {}, "
-        ".tap_step = {}, .inside = {}}},",
-        axis.input, axis.output, axis.kernel, axis.stride, axis.dilation, axis.padding, axis.tap_step, axis.inside);
+        ".tap_step = {}, .tap_inverse = {}, .inside = {}}},",
+        axis.input, axis.output, axis.kernel, axis.stride, axis.dilation, axis.padding, axis.tap_step, axis.tap_inverse,
+        axis.inside);
   }
   const shared::WeightStrides& w = shape.weight;
   return fmt::format(R"({{

@@ -25,6 +25,10 @@ void for_each_axis(bool transposed, const Body& body) {
             // The definition of tap_step: the least distance of taps that meet the same outputs.
             axis.tap_step = 1;
             while (transposed && axis.tap_step * dilation % stride != 0) ++axis.tap_step;
+            // Of tap_inverse: dilation / (stride / tap_step) times it is 1 modulo tap_step.
+            const long long part = dilation / (stride / axis.tap_step);
+            axis.tap_inverse = 0;
+            while (transposed && (part * axis.tap_inverse - 1) % axis.tap_step != 0) ++axis.tap_inverse;
             body(axis);
           }
 }

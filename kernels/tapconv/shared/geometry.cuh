@@ -9,9 +9,10 @@ enum class Boundary { zeros, reflect, replicate, circular };
 // One axis of a convolution; of a transposed one the padding is what is cropped of the output.
 struct Axis {
   long long input = 1, output = 1, kernel = 1, stride = 1, dilation = 1;
-  long long padding = 0;   // positions before the first
-  long long tap_step = 1;  // of a transposed one: stride over the common divisor of stride and dilation
-  bool inside = true;      // no tap ever leaves the input
+  long long padding = 0;      // positions before the first
+  long long tap_step = 1;     // of a transposed one: stride over the common divisor of stride and dilation
+  long long tap_inverse = 0;  // of a transposed one: of dilation over that divisor, modulo tap_step
+  bool inside = true;         // no tap ever leaves the input
 };
 
 // The part of an axis that one tap convolution computes: output position `origin + step*q` (0 <= q < grid) is the sum
@@ -64,11 +65,17 @@ constexpr TapClass tap_class(const Axis& axis, bool transposed, long long index)
           .step = axis.stride};
 }
 
-// Whether any tap reaches an output position of an axis.
+// Whether any tap reaches an output position of an axis: tap t does if t*dilation = position + padding modulo the
+// stride.
 constexpr bool is_reached(const Axis& axis, bool transposed, long long position) {
   if (!transposed) return true;
+  const long long divisor = axis.stride / axis.tap_step, place = position + axis.padding;
+  if (place % divisor != 0) return false;
+  const long long rest = (place / divisor % axis.tap_step + axis.tap_step) % axis.tap_step;
+  // Both factors are below tap_step.
+  if (axis.tap_step <= 1ll << 31) return rest * axis.tap_inverse % axis.tap_step < axis.kernel;
   for (long long tap = 0; tap < tap_classes(axis, transposed); ++tap) {
-    if ((position + axis.padding - tap * axis.dilation) % axis.stride == 0) return true;
+    if ((place - tap * axis.dilation) % axis.stride == 0) return true;
   }
   return false;
 }
