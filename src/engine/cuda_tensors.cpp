@@ -131,6 +131,8 @@ Outputs CudaTensors::gather(std::span<const std::int64_t> outputs) {
 std::vector<OracleOutput> CudaTensors::evaluate(std::span<const std::int64_t> outputs, OperandRounding rounding) {
   const cuda::Buffer indices = upload_indices(outputs);
   const cuda::Buffer target(context_, outputs.size() * sizeof(shared::OracleResult));
+  // No kernel writes what lies between the members of a result.
+  stream_.fill_bytes(target.as(), 0, target.bytes());
   const auto count = static_cast<long long>(outputs.size());
   const Problem first = stages(problem_).front();
   const Task task{.problem = first, .input_dtype = problem_.dtype};
