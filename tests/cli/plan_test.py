@@ -131,7 +131,7 @@ class Database(unittest.TestCase):
     def another(self, chosen: str) -> str:
         """A configuration that the solver offers for PROBLEM, other than the chosen one: one that it chooses elsewhere."""
         file = self.folder / "another.json"
-        for problem in ("kb50a", "kb55", "kb63", "kb87", "Conv1d(1, 1, 1) @ 1x1x1", "Conv1d(1, 4, 1) @ 1x1x1"):
+        for problem in (f"Conv2d(8, {channels}, 3) @ {batch}x8x40x40" for batch in (1, 64) for channels in (1, 2, 4, 8, 64)):
             other = plan(problem, "--device", "h200")["stages"][0]["configuration"]
             if other != chosen and self.planned(files=self.write(file, self.entry(other))) == (other, True):
                 return other
