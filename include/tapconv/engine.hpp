@@ -107,14 +107,16 @@ struct PlanReport {
 /// needs. Throws Error.
 [[nodiscard]] PlanReport plan(const Problem& problem, const Device& device);
 
-/// A translation unit as NVRTC compiles it.
+/// A translation unit as NVRTC compiles it, with --std=c++20 --device-as-default-execution-space.
 struct PlannedSource {
+  std::string stage;  ///< the plain problem that it is a kernel of, in canonical spelling
   std::string entry;
   std::string text;
 };
 
 /// The translation units of a problem's plan, one a kernel, in the order of their launches. With `inlined` the
-/// library's headers are written out in place, so that a text compiles alone. Throws Error{usage} for the CPU.
+/// library's headers are written out in place, so that a text compiles without them; each text in a file of its own,
+/// because they define the same names. Throws Error{usage} for the CPU.
 [[nodiscard]] std::vector<PlannedSource> plan_sources(const Problem& problem, const Device& device,
                                                       bool inlined = false);
 

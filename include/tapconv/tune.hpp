@@ -29,7 +29,8 @@ struct StoredPlan {
 
 /// The file that plans are written to: the first of TAPCONV_PLAN_DB (a list with ':' between), else
 /// $XDG_DATA_HOME/tapconv/plans.json, else ~/.local/share/tapconv/plans.json. The others of TAPCONV_PLAN_DB, or
-/// tapconv/plans.json in the folders of XDG_DATA_DIRS, are read where the first has no plan.
+/// tapconv/plans.json in the folders of XDG_DATA_DIRS, are read where the first has no plan. Empty if there is none: if
+/// TAPCONV_PLAN_DB is set and empty, which turns the database off, or without a home.
 [[nodiscard]] std::string plan_file();
 
 /// Every plan that is found, of all these files, sorted by problem.
@@ -40,7 +41,8 @@ struct StoredPlan {
 /// written, Error{usage} for one that is no plan database, and then changes nothing.
 std::size_t merge_plans(const std::vector<std::string>& files);
 
-/// Writes stored_plans() to a file of its own, replacing it. Returns how many. Throws Error{environment}.
+/// Writes stored_plans() to a new file. Returns how many. Throws Error{usage} if the file is there already,
+/// Error{environment} if it cannot be written.
 std::size_t export_plans(const std::string& file);
 
 /// Removes the plans of a problem, of all devices and versions, from plan_file(). Returns how many.
@@ -89,7 +91,7 @@ struct TuneReport {
 /// Measures the best candidates of each solver and stores the fastest in plan_file(), for plan() and everything that
 /// computes in later processes. The outputs of a chosen candidate whose k_order is the default plan's are equal to that
 /// plan's bit by bit, or it is not chosen. Throws Error{usage} but for CUDA devices and for a file that is no plan
-/// database, Error{environment, memory}.
+/// database, Error{environment}, as without a CUDA device, Error{memory}.
 [[nodiscard]] TuneReport tune(const TuneRequest& request);
 
 }  // namespace tapconv

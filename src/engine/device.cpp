@@ -9,15 +9,12 @@
 #include "tapconv/engine.hpp"
 
 namespace tapconv {
-namespace {
 
 std::string model_names() {
   std::string names;
   for (const Ceilings& known : known_ceilings()) names += (names.empty() ? "" : ", ") + known.model;
   return names;
 }
-
-}  // namespace
 
 Device parse_device(std::string_view text) {
   if (text == "cpu") return {.kind = Device::Kind::cpu, .index = 0, .threads = 0};

@@ -2,6 +2,7 @@
 #include "cuda/compiler.hpp"
 #include "cuda/inlined.hpp"
 #include "engine/cpu_engine.hpp"
+#include "engine/device.hpp"
 #include "plan/planner.hpp"
 #include "problem/ceilings.hpp"
 #include "problem/text.hpp"
@@ -17,6 +18,9 @@ struct Target {
 
 Target target_of(const Device& device) {
   if (device.kind == Device::Kind::model) return {.model = known_device(device.model), .context = nullptr};
+  if (cuda::device_count() == 0)
+    fail(ErrorCode::environment, "device = {}: {}; valid: cpu, and to plan for without a GPU: {}", name(device),
+         cuda::missing_reason(), model_names());
   const cuda::Context& context = cuda::Context::get(device.index);
   return {.model = device_model(context.facts()), .context = &context};
 }
@@ -25,7 +29,7 @@ Target target_of(const Device& device) {
 cuda::KernelFacts compiled_facts(const Target& target, const cuda::KernelSource& source) {
   if (target.context) return cuda::load(*target.context, source)->facts();
   const cuda::DeviceFacts& device = target.model.facts;
-  return cuda::facts_of_log(cuda::compile(source, cuda::architecture(device)).log, device.max_threads_per_block,
+  return cuda::facts_of_log(cuda::compiled(source, cuda::architecture(device)).log, device.max_threads_per_block,
                             device.registers_per_block);
 }
 
@@ -127,8 +131,9 @@ std::vector<PlannedSource> plan_sources(const Problem& problem, const Device& de
   std::vector<PlannedSource> sources;
   for (const Task& task : tasks_of(problem)) {
     for (const KernelPlan& kernel : kernels_of(task, choose_by_default(task, model), model))
-      sources.push_back(
-          {.entry = kernel.source.entry, .text = inlined ? cuda::inlined(kernel.source.text) : kernel.source.text});
+      sources.push_back({.stage = spell(task.problem),
+                         .entry = kernel.source.entry,
+                         .text = inlined ? cuda::inlined(kernel.source.text) : kernel.source.text});
   }
   return sources;
 }

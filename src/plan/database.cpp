@@ -43,10 +43,9 @@ class FileLock {
   io::Descriptor descriptor_;
 };
 
-/// A variable's parts with ':' between, without empty ones; of `otherwise` where it is unset or empty.
-std::vector<fs::path> folders(const char* variable, const std::string& otherwise) {
-  const char* const value = std::getenv(variable);
-  std::istringstream text(value && *value ? value : otherwise);
+/// What is between the ':' of `list`, without empty parts.
+std::vector<fs::path> paths_of(const std::string& list) {
+  std::istringstream text(list);
   std::vector<fs::path> parts;
   for (std::string part; std::getline(text, part, ':');) {
     if (!part.empty()) parts.emplace_back(part);
@@ -54,22 +53,24 @@ std::vector<fs::path> folders(const char* variable, const std::string& otherwise
   return parts;
 }
 
-std::string variable(const char* name) {
+/// `otherwise` where it is unset or empty.
+std::string variable(const char* name, const std::string& otherwise = "") {
   const char* const value = std::getenv(name);
-  return value ? value : "";
+  return value && *value ? value : otherwise;
 }
 
 }  // namespace
 
 std::vector<fs::path> plan_files_of_environment() {
-  if (std::vector<fs::path> files = folders("TAPCONV_PLAN_DB", ""); !files.empty()) return files;
+  if (const char* const list = std::getenv("TAPCONV_PLAN_DB")) return paths_of(list);
   const fs::path name = fs::path("tapconv") / "plans.json";
   const std::string home = variable("HOME");
   std::string data = variable("XDG_DATA_HOME");
   if (data.empty() && !home.empty()) data = home + "/.local/share";
   // Without a home nothing is written, but the system's plans are read.
   std::vector<fs::path> files{data.empty() ? fs::path() : data / name};
-  for (const fs::path& folder : folders("XDG_DATA_DIRS", "/usr/local/share:/usr/share")) files.push_back(folder / name);
+  for (const fs::path& folder : paths_of(variable("XDG_DATA_DIRS", "/usr/local/share:/usr/share")))
+    files.push_back(folder / name);
   return files;
 }
 
@@ -108,7 +109,8 @@ Plans PlanDatabase::plans() {
 
 void PlanDatabase::expect_writable() const {
   if (file().empty())
-    fail(ErrorCode::environment, "there is no plan database to write: set TAPCONV_PLAN_DB to a file, or HOME");
+    fail(ErrorCode::environment,
+         "there is no plan database to write: set TAPCONV_PLAN_DB to a file, or unset it and set HOME");
   (void)read_plans(file());
 }
 
@@ -160,6 +162,10 @@ std::size_t merge_plans(const std::vector<std::string>& files) {
 }
 
 std::size_t export_plans(const std::string& file) {
+  // A link that leads nowhere counts as well.
+  std::error_code error;
+  if (fs::exists(fs::symlink_status(file, error)))
+    fail(ErrorCode::usage, "{} exists and is not written over; valid: a new file", file);
   const Plans plans = PlanDatabase::of_process().plans();
   write_plans(file, plans);
   return plans.size();

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "cuda/driver.hpp"
-#include "engine/device.hpp"
 #include "engine/session.hpp"
 #include "plan/planner.hpp"
 #include "problem/text.hpp"
@@ -228,12 +227,16 @@ void expect_between(const char* field, double value, double least, double most) 
 
 TuneReport tune(const TuneRequest& request, PlanDatabase& database) {
   validate(request.problem);
-  expect_hardware(request.device, "tune on");
-  if (request.device.kind != Device::Kind::cuda)
-    fail(ErrorCode::usage, "device = {}; there is nothing to tune on it; valid: cuda, cuda:N", name(request.device));
   expect_between("time", request.seconds, 0.1, 86400);
   expect_between("top", request.top, 1, 1000);
   expect_between("idle_ms", request.idle_ms, 0, 1000);
+  if (request.device.kind != Device::Kind::cuda)
+    fail(ErrorCode::usage, "device = {}{}; valid: cuda, cuda:N", name(request.device),
+         request.device.kind == Device::Kind::model ? " is a model, on which nothing is measured"
+                                                    : "; there is nothing to tune on it");
+  if (cuda::device_count() == 0)
+    fail(ErrorCode::environment, "device = {}: there is no CUDA device, which tune needs: {}", name(request.device),
+         cuda::missing_reason());
   // Rather now than after the measurements.
   database.expect_writable();
   return Tuning(request, database).run();

@@ -76,12 +76,14 @@ class Suite(unittest.TestCase):
         self.assertIn("depthwise separable", separable["report"]["refusal"])
         self.assertEqual([], separable["best"])
         table = (self.folder / "out.md").read_text()
+        self.assertIn(", commit 0123abc. Spaced medians", table)
         self.assertEqual(3, table.count("| oneDNN |"))
         self.assertIn("Geometric mean of onednn's best / ours over 2 rows:", table)
         self.assertIn(f"- {separable['name']}, onednn: {separable['report']['refusal']}", table)
 
     def test_shards_add_up(self) -> None:
-        first = self.suite("--shard", "1/2")
+        first = self.suite("--shard", "1/2", "--markdown", str(self.folder / "out.md"))
+        self.assertNotIn("commit", (self.folder / "out.md").read_text())
         self.assertEqual([0, 2], [PROBLEMS.index(row["problem"]) for row in first["rows"]])
         both = self.suite("--shard", "2/2", "--resume")
         self.assertEqual(list(PROBLEMS), [row["problem"] for row in both["rows"]])
@@ -143,6 +145,7 @@ class Suite(unittest.TestCase):
             ((*suite, "--worker-timeout-s", "nan"), "worker_timeout_s"),
             ((*suite, "--against", "cudnn"), "onednn, torch, torch-benchmark"),
             ((*suite, "--against", "torch,torch"), "twice"),
+            (("--suite", "nosuch"), "a list (kernelbench, "),
         ):
             done = self.bench(*arguments)
             self.assertEqual(2, done.returncode, (arguments, done.stderr))

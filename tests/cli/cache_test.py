@@ -92,7 +92,9 @@ class Cache(unittest.TestCase):
         done = self.cache("verify")
         self.assertEqual((5, "1 good, 1 bad\n"), (done.returncode, done.stdout))
         self.assertEqual(f"tapconv: {bad}: its checksum is wrong\n", done.stderr)
-        self.assertIn("its checksum is wrong", self.read("verify", exit_code=5)["folders"][1]["kernels"][0]["fault"])
+        verified = self.read("verify", exit_code=5)
+        self.assertEqual((1, 1), (verified["good"], verified["bad"]))
+        self.assertIn("its checksum is wrong", verified["folders"][1]["kernels"][0]["fault"])
         self.assertIsNone(self.read("list")["folders"][1]["kernels"][0]["fault"])
         bad.write_bytes(b"")
         self.assertIn("it is cut off", self.read("list")["folders"][1]["kernels"][0]["fault"])
@@ -132,12 +134,33 @@ class Cache(unittest.TestCase):
         self.assertEqual(10, done.returncode)
         self.assertIn("/proc/tapconv", done.stderr)
 
+    def test_export_to_what_is_no_folder(self) -> None:
+        file = self.folder / "file"
+        file.write_text("mine")
+        for full in (False, True):
+            if full:
+                self.put(self.top, 1)
+            for target in (file, file / "below", Path("/proc/tapconv")):
+                done = self.cache("export", str(target))
+                self.assertEqual(10, done.returncode, target)
+                self.assertIn(f"cannot make {target}: ", done.stderr)
+        self.assertEqual("mine", file.read_text())
+
+    def test_a_folder_that_is_a_file_is_told_of(self) -> None:
+        file = self.folder / "file"
+        file.touch()
+        for action in ("list", "verify"):
+            done = self.cache(action, "--json", TAPCONV_CACHE_DIR=str(file))
+            self.assertEqual((0, f"tapconv: {file} is not a folder: no kernels are kept in it\n"), (done.returncode, done.stderr))
+            self.assertEqual([], json.loads(done.stdout)["folders"][0]["kernels"])
+
     def test_usage(self) -> None:
         for arguments in (
             [], ["frobnicate"], ["list", "x"], ["export"], ["export", ""], ["export", "a", "b"], ["list", "--all"], ["prune", "--max-bytes", "-1"],
             ["prune", "--max-bytes", "1G"], ["prune", "--max-bytes", ""], ["prune", "--all", "--max-bytes", "1"], ["verify", "--max-bytes", "1"],
         ):  # fmt: skip
             self.assertEqual(2, self.cache(*arguments).returncode, arguments)
+        self.assertIn("list, verify, prune or export FOLDER (see tapconv cache --help)", self.cache().stderr)
 
     def test_a_hostile_name_is_printed(self) -> None:
         key = hashlib.sha256(b"1").hexdigest()

@@ -79,6 +79,8 @@ class CommandLine(unittest.TestCase):
 
     def test_usage(self) -> None:
         self.assertEqual(0, tapconv("--help").returncode)
+        self.assertIn("(see tapconv --help)", tapconv("frobnicate").stderr)
+        self.assertIn("(see tapconv plan --help; put a problem in quotes)", tapconv("plan", "Conv1d(1,", "1)").stderr)
         self.assertEqual(0, tapconv("check", "--help").returncode)
         self.assertRegex(tapconv("--version").stdout, r"^\d+\.\d+\.\d+$")
         for arguments in ([], ["frobnicate"], ["plan"], ["plan", "kb56", "--nope"], ["run", "kb56", "--seed", "x"]):

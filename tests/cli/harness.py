@@ -10,8 +10,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# What was tuned on this machine is no part of a test.
-os.environ["TAPCONV_PLAN_DB"] = "/nonexistent/plans.json"
+# What was tuned or compiled on this machine is no part of a test: no plan database, no cache.
+os.environ["TAPCONV_PLAN_DB"] = ""
+os.environ["TAPCONV_CACHE_DIR"] = ""
 
 
 def program() -> str:

@@ -242,8 +242,12 @@ TEST_F(DatabaseTest, FilesFollowTheEnvironment) {
   };
   ::setenv("TAPCONV_PLAN_DB", "/a/plans.json::/b.json", 1);
   EXPECT_EQ((std::vector<std::string>{"/a/plans.json", "/b.json"}), names());
-  ::unsetenv("TAPCONV_PLAN_DB");
   ::setenv("XDG_DATA_HOME", "/home/x/data", 1);
+  for (const char* none : {"", ":"}) {
+    ::setenv("TAPCONV_PLAN_DB", none, 1);
+    EXPECT_EQ(std::vector<std::string>{}, names()) << "off";
+  }
+  ::unsetenv("TAPCONV_PLAN_DB");
   ::setenv("XDG_DATA_DIRS", "/one:/two", 1);
   EXPECT_EQ((std::vector<std::string>{"/home/x/data/tapconv/plans.json", "/one/tapconv/plans.json",
                                       "/two/tapconv/plans.json"}),

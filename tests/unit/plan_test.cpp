@@ -47,6 +47,7 @@ TEST(Plan, SourcesAreWhatIsPlanned) {
   ASSERT_EQ(report.stages.front().kernels.size(), sources.size());
   for (std::size_t i = 0; i < sources.size(); ++i) {
     EXPECT_EQ(report.stages.front().kernels[i].entry, sources[i].entry);
+    EXPECT_EQ(spell(problem), sources[i].stage);
     EXPECT_NE(std::string::npos, sources[i].text.find("extern \"C\" __global__"));
     EXPECT_NE(std::string::npos, sources[i].text.find(sources[i].entry + "("));
   }

@@ -1,6 +1,7 @@
 #include "bench_suite.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -22,10 +23,23 @@ Contract contract_named(const std::string& text) {
   refuse(fmt::format("math = {}; valid: ieee, fp32, tf32, fp16, bf16, fp64, with commas between several", text));
 }
 
+/// As parse_problems(); a word that is nothing is answered with the lists that there are.
+std::vector<NamedProblem> parsed(const std::string& suite) {
+  try {
+    return parse_problems(suite);
+  } catch (const SpellingError& error) {
+    if (suite.find_first_of("(@ ") != std::string::npos) throw;
+    std::vector<std::string> lists;
+    for (const ProblemList& list : problem_lists()) lists.push_back(list.name);
+    refuse(fmt::format("{}\nvalid for --suite: a list ({}), a problem, or @FILE for the problems in a file",
+                       error.what(), fmt::join(lists, ", ")));
+  }
+}
+
 /// Every problem under its own contract, or under each of those in `math`. Those that a problem cannot have are refused
 /// when it is measured.
 std::vector<NamedProblem> problems_of(const SuiteOptions& options) {
-  std::vector<NamedProblem> problems = parse_problems(options.suite);
+  std::vector<NamedProblem> problems = parsed(options.suite);
   if (!options.batch.empty()) {
     for (NamedProblem& one : problems) one.problem.batch = parse_number("batch", options.batch, 1);
   }

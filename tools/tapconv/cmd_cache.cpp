@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "commands.hpp"
 #include "json.hpp"
 #include "options.hpp"
@@ -8,6 +11,8 @@
 
 namespace tapconv::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> words;
@@ -45,8 +50,25 @@ std::size_t tell_bad(const std::vector<CachedKernel>& kernels) {
   return bad;
 }
 
+/// A folder that is none holds nothing, and nothing can be written to it.
+void tell_no_folders(const CacheReport& report) {
+  for (const CacheFolder& folder : report.folders) {
+    std::error_code error;
+    if (fs::exists(folder.path, error) && !fs::is_directory(folder.path, error))
+      fmt::print(stderr, "tapconv: {} is not a folder: no kernels are kept in it\n", folder.path);
+  }
+}
+
+/// Makes it also when there is nothing to copy.
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(ErrorCode::environment, fmt::format("cannot make {}: {}", folder, error.message()));
+}
+
 int list(const Options& options) {
   const CacheReport report = list_cache();
+  tell_no_folders(report);
   if (options.json)
     print(to_json(report));
   else
@@ -56,15 +78,20 @@ int list(const Options& options) {
 
 int verify(const Options& options) {
   const CacheReport report = verify_cache();
+  tell_no_folders(report);
   std::size_t kernels = 0, bad = 0;
   for (const CacheFolder& folder : report.folders) {
     kernels += folder.kernels.size();
     bad += tell_bad(folder.kernels);
   }
-  if (options.json)
-    print(to_json(report));
-  else
+  if (options.json) {
+    Json json = to_json(report);
+    json["good"] = kernels - bad;
+    json["bad"] = bad;
+    print(json);
+  } else {
     fmt::print("{} good, {} bad\n", kernels - bad, bad);
+  }
   return bad > 0 ? exit_incorrect : exit_pass;
 }
 
@@ -83,6 +110,7 @@ int prune(const Options& options) {
 }
 
 int export_to(const std::string& folder, const Options& options) {
+  make_folder(folder);
   const CacheExport result = export_cache(folder);
   if (options.json)
     print(to_json(result));
@@ -92,6 +120,9 @@ int export_to(const std::string& folder, const Options& options) {
 }
 
 int run(const Options& options) {
+  if (options.words.empty())
+    throw Error(ErrorCode::usage,
+                "cache needs an action: list, verify, prune or export FOLDER (see tapconv cache --help)");
   const std::string& action = options.words.front();
   const bool exports = action == "export";
   if (exports != (options.words.size() == 2) || (exports && options.words[1].empty()))
@@ -110,7 +141,7 @@ int run(const Options& options) {
 void add_cache(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("cache");
-  command->add_option("action", options->words)->required()->expected(1, 2);
+  command->add_option("action", options->words)->expected(1, 2);
   CLI::Option* max_bytes = command->add_option("--max-bytes", options->max_bytes)->check(expect_value);
   command->add_flag("--all", options->all)->excludes(max_bytes);
   command->add_flag("--json", options->json);

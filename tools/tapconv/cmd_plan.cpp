@@ -85,10 +85,11 @@ void print_text(const PlanReport& report) {
   if (!report.not_compiled.empty()) fmt::print("  not compiled: {}\n", report.not_compiled);
 }
 
-/// The units alone, so that the output can be compiled; a comment tells several apart.
+/// The units alone, so that the output of one can be compiled; a comment tells several apart.
 void print_sources(const std::vector<PlannedSource>& sources) {
   for (const PlannedSource& source : sources) {
-    if (sources.size() > 1) fmt::print("{}// {}\n", &source == &sources.front() ? "" : "\n", source.entry);
+    if (sources.size() > 1)
+      fmt::print("{}// {} of {}\n", &source == &sources.front() ? "" : "\n", source.entry, source.stage);
     fmt::print("{}", source.text);
   }
 }

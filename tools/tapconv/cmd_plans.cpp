@@ -28,28 +28,39 @@ void expect_words(const Options& options, std::size_t least, std::size_t most, c
     throw Error(ErrorCode::usage, fmt::format("plans {} takes {}", options.words.front(), what));
 }
 
+/// How many plans were `done` ("removed"), and in which file.
+void print_count(const Options& options, std::size_t count, const char* done, const char* where,
+                 const std::string& file) {
+  if (options.json)
+    print(Json{{"file", file}, {done, count}});
+  else
+    fmt::print("{} plans {} {} {}\n", count, done, where, file);
+}
+
 void list(const Options& options) {
   expect_words(options, 0, 0, "no more words");
   const std::vector<StoredPlan> plans = stored_plans();
   if (options.json) return print(to_json(plans));
   print_text(plans);
-  if (plans.empty()) fmt::print(stderr, "tapconv: no plans are stored ({})\n", plan_file());
+  if (plans.empty())
+    fmt::print(stderr, "tapconv: no plans are stored ({})\n",
+               plan_file().empty() ? "the plan database is off" : plan_file());
 }
 
 void merge(const Options& options) {
   expect_words(options, 1, options.words.size(), "the files to merge");
-  const std::size_t changed = merge_plans({options.words.begin() + 1, options.words.end()});
-  fmt::print("{} plans added or replaced in {}\n", changed, plan_file());
+  const std::size_t count = merge_plans({options.words.begin() + 1, options.words.end()});
+  print_count(options, count, "merged", "into", plan_file());
 }
 
 void export_to(const Options& options) {
   expect_words(options, 1, 1, "one file");
-  fmt::print("{} plans written to {}\n", export_plans(options.words[1]), options.words[1]);
+  print_count(options, export_plans(options.words[1]), "exported", "to", options.words[1]);
 }
 
 void forget(const Options& options) {
   expect_words(options, 1, 1, "one problem");
-  fmt::print("{} plans removed from {}\n", forget_plans(parse_problem(options.words[1])), plan_file());
+  print_count(options, forget_plans(parse_problem(options.words[1])), "removed", "from", plan_file());
 }
 
 }  // namespace
@@ -57,11 +68,12 @@ void forget(const Options& options) {
 void add_plans(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("plans");
-  command->add_option("action", options->words)->required();
+  command->add_option("action", options->words);
   command->add_flag("--json", options->json);
   command->callback([options, &exit_code] {
+    if (options->words.empty())
+      throw Error(ErrorCode::usage, "plans needs an action: list, merge, export or forget (see tapconv plans --help)");
     const std::string& action = options->words.front();
-    if (options->json && action != "list") throw Error(ErrorCode::usage, "--json goes with plans list");
     if (action == "list")
       list(*options);
     else if (action == "merge")

@@ -82,7 +82,7 @@ void add_tune(CLI::App& app, int& exit_code) {
   command->add_option("--idle-ms", options->request.idle_ms);
   command->add_option("--seed", options->seed);
   command->callback([options, &exit_code] {
-    options->request.device = options->device.chosen();
+    options->request.device = options->device.device.empty() ? parse_device("cuda") : options->device.chosen();
     options->request.seed = static_cast<std::uint64_t>(parse_number("seed", options->seed, 0));
     const std::vector<TuneReport> reports = tune_all(chosen(*options), *options);
     if (options->device.json) {

@@ -4,7 +4,9 @@
 #include <csignal>
 #include <cstdio>
 #include <new>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "commands.hpp"
 #include "json.hpp"
@@ -32,6 +34,15 @@ int exit_code_of(ErrorCode code) {
       return exit_internal;
   }
   return exit_internal;
+}
+
+/// Where to read on after a wrong command line.
+std::string hint(const CLI::App& app) {
+  const std::vector<CLI::App*> commands = app.get_subcommands();
+  if (commands.empty()) return "see tapconv --help";
+  const bool takes_problem = commands.front()->get_option_no_throw("problem") != nullptr;
+  return fmt::format("see tapconv {} --help{}", commands.front()->get_name(),
+                     takes_problem ? "; put a problem in quotes" : "");
 }
 
 /// The message on standard error and, for a program that asked for JSON, an object on standard output.
@@ -74,8 +85,7 @@ int main(int argc, char** argv) {
     return exit_code;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // help or version
-    return report_failure(exit_usage, fmt::format("{} (see tapconv --help; put a problem in quotes)", error.what()),
-                          json);
+    return report_failure(exit_usage, fmt::format("{} ({})", error.what(), hint(app)), json);
   } catch (const Error& error) {
     return report_failure(exit_code_of(error.code()), error.what(), json);
   } catch (const std::bad_alloc&) {

@@ -87,10 +87,11 @@ std::string markdown(const Json& document) {
   }
   for (const std::string& name : frameworks) columns.insert(columns.end(), {name, name + " / ours"});
 
+  const auto commit = document.at("commit").get<std::string>();
   std::string text =
-      fmt::format("Suite {} on {}, {}, commit {}. Spaced medians in ms; ours with the share of the reach time.\n\n",
+      fmt::format("Suite {} on {}, {}{}. Spaced medians in ms; ours with the share of the reach time.\n\n",
                   document.at("suite").get<std::string>(), document.at("device_name").get<std::string>(),
-                  document.at("date").get<std::string>(), document.at("commit").get<std::string>());
+                  document.at("date").get<std::string>(), commit.empty() ? "" : ", commit " + commit);
   text += fmt::format("| {} |\n", fmt::join(columns, " | "));
   for (std::size_t i = 0; i < columns.size(); ++i) text += "|---";
   text += "|\n";
