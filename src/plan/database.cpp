@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <sstream>
 #include <system_error>
+#include <thread>
 
 #include "io/file.hpp"
 #include "plan/planner.hpp"
@@ -22,11 +23,17 @@ namespace fs = std::filesystem;
 /// The only process that holds the lock of `file`: a file beside it, because a write replaces the file itself.
 class FileLock {
  public:
-  explicit FileLock(const fs::path& file) : descriptor_(open_lock(file.string() + ".lock")) {
-    int result = 0;
-    do result = ::flock(descriptor_.get(), LOCK_EX);
-    while (result != 0 && errno == EINTR);
-    if (result != 0) fail_with_errno(file.string() + ".lock");
+  /// Throws Error{environment}; of a file that is empty, or whose folder cannot be made, as well.
+  FileLock(const fs::path& file, std::chrono::milliseconds wait) : descriptor_(open_lock(file)) {
+    const auto end = std::chrono::steady_clock::now() + wait;
+    while (::flock(descriptor_.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EINTR) continue;
+      if (errno != EWOULDBLOCK) fail_with_errno(lock_of(file));
+      if (std::chrono::steady_clock::now() >= end)
+        fail(ErrorCode::environment, "cannot lock {}: another process has held it for {} s; try again when it is done",
+             lock_of(file).string(), std::chrono::duration<double>(wait).count());
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
   }
 
  private:
@@ -34,9 +41,16 @@ class FileLock {
     fail(ErrorCode::environment, "cannot lock {}: {}", path.string(), std::generic_category().message(errno));
   }
 
-  static int open_lock(const fs::path& path) {
-    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (descriptor < 0) fail_with_errno(path);
+  static fs::path lock_of(const fs::path& file) { return file.string() + ".lock"; }
+
+  static int open_lock(const fs::path& file) {
+    if (file.empty())
+      fail(ErrorCode::environment, "there is no plan database to write: set TAPCONV_PLAN_DB to a file, or HOME");
+    std::error_code error;
+    if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
+    if (error) fail(ErrorCode::environment, "cannot make the folder of {}: {}", file.string(), error.message());
+    const int descriptor = ::open(lock_of(file).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) fail_with_errno(lock_of(file));
     return descriptor;
   }
 
@@ -62,7 +76,12 @@ std::string variable(const char* name, const std::string& otherwise = "") {
 }  // namespace
 
 std::vector<fs::path> plan_files_of_environment() {
-  if (const char* const list = std::getenv("TAPCONV_PLAN_DB")) return paths_of(list);
+  if (const char* const list = std::getenv("TAPCONV_PLAN_DB")) {
+    std::vector<fs::path> files = paths_of(list);
+    // Nothing is written, as for TAPCONV_CACHE_DIR.
+    if (!files.empty() && *list == ':') files.emplace(files.begin());
+    return files;
+  }
   const fs::path name = fs::path("tapconv") / "plans.json";
   const std::string home = variable("HOME");
   std::string data = variable("XDG_DATA_HOME");
@@ -108,20 +127,15 @@ Plans PlanDatabase::plans() {
 }
 
 void PlanDatabase::expect_writable() const {
-  if (file().empty())
-    fail(ErrorCode::environment,
-         "there is no plan database to write: set TAPCONV_PLAN_DB to a file, or unset it and set HOME");
+  const FileLock file_lock(file(), lock_wait_);
   (void)read_plans(file());
+  const io::AtomicFile removed_again(file());
 }
 
 template <class Change>
 std::size_t PlanDatabase::rewrite(const Change& change) {
   const std::lock_guard lock(mutex_);
-  expect_writable();
-  std::error_code error;
-  if (file().has_parent_path()) fs::create_directories(file().parent_path(), error);
-  if (error) fail(ErrorCode::environment, "cannot make the folder of {}: {}", file().string(), error.message());
-  const FileLock file_lock(file());
+  const FileLock file_lock(file(), lock_wait_);
   // Not what was loaded: another process may have written since.
   Plans plans = read_plans(file());
   const std::size_t changed = change(plans);
@@ -155,7 +169,9 @@ std::vector<StoredPlan> stored_plans() {
 std::size_t merge_plans(const std::vector<std::string>& files) {
   std::vector<StoredPlan> all;
   for (const std::string& file : files) {
-    if (!fs::exists(file)) fail(ErrorCode::environment, "cannot read {}: it does not exist", file);
+    // Any other reason why it is not found is told by the attempt to read it.
+    std::error_code error;
+    if (!fs::exists(file, error) && !error) fail(ErrorCode::environment, "cannot read {}: it does not exist", file);
     for (const auto& [key, plan] : read_plans(file)) all.push_back(plan);
   }
   return PlanDatabase::of_process().record(all);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -16,7 +17,10 @@ namespace tapconv {
 /// processes may use one file at a time: none loses what another writes.
 class PlanDatabase {
  public:
-  explicit PlanDatabase(std::vector<std::filesystem::path> files) : files_(std::move(files)) {}
+  /// An empty first path: nothing is written. A write waits for other processes at most `lock_wait`.
+  explicit PlanDatabase(std::vector<std::filesystem::path> files,
+                        std::chrono::milliseconds lock_wait = std::chrono::seconds(5))
+      : files_(std::move(files)), lock_wait_(lock_wait) {}
 
   /// The one of plan_file() and what is under it.
   static PlanDatabase& of_process();
@@ -27,8 +31,9 @@ class PlanDatabase {
   [[nodiscard]] std::optional<StoredPlan> find(const PlanKey& key);
   [[nodiscard]] Plans plans();
 
-  /// Throws Error{usage} if the file is there and no plan database, Error{environment} if it cannot be read or there is
-  /// none: what a write would run into.
+  /// Throws what a write would run into: Error{usage} if the file is there and no plan database, Error{environment} if
+  /// there is none to write, it cannot be read, its lock stays taken, or no file can be made beside it. Makes its
+  /// folder and its lock file.
   void expect_writable() const;
 
   /// Adds plans by merge_plan(), and returns how many changed something. Throws as expect_writable(), and
@@ -46,6 +51,7 @@ class PlanDatabase {
   const Plans& loaded();
 
   std::vector<std::filesystem::path> files_;
+  std::chrono::milliseconds lock_wait_;
   std::mutex mutex_;
   std::optional<Plans> plans_;
 };

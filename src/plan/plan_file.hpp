@@ -27,11 +27,12 @@ using Plans = std::map<PlanKey, StoredPlan>;
 /// Adds `plan` unless a newer one of the same thing is there. Returns whether anything changed.
 bool merge_plan(Plans& plans, const StoredPlan& plan);
 
-/// The plans of a file; none if there is no such file. Throws Error{environment} if it cannot be read, Error{usage} if
-/// it is no plan database.
+/// The plans of a file; none if there is no such file. One with a field that is missing or wrong is left out, which one
+/// warning tells. Throws Error{environment} if the file cannot be read, Error{usage} if it is no plan database: not of
+/// the format, over 64 MiB, or nested deeper than any database is.
 [[nodiscard]] Plans read_plans(const std::filesystem::path& file);
 
-/// Replaces the file as a whole. Its folder exists. Throws Error{environment}.
+/// Replaces the file as a whole. Its folder exists. Throws Error{environment}, as for more than 64 MiB.
 void write_plans(const std::filesystem::path& file, const Plans& plans);
 
 }  // namespace tapconv

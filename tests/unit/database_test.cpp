@@ -1,11 +1,15 @@
 #include "plan/database.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 
+#include "io/file.hpp"
 #include "plan/planner.hpp"
 #include "temporary_folder.hpp"
 
@@ -123,40 +127,67 @@ TEST_F(DatabaseTest, TheNewerOfTwoStaysAndOfOneDateTheLast) {
   EXPECT_EQ(1u, plans.size());
 }
 
+std::string repeated(const std::string& text, int count) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+const std::string start_of_file = "{\"format\": \"tapconv plans 1\", ";
+
 TEST_F(DatabaseTest, AFileThatIsNoDatabaseIsToldOfOnceAndNeverWrittenOver) {
-  const std::string plan =
-      "{\"problem\": \"p\", \"input_dtype\": \"float32\", \"strided\": false, \"packed\": false, "
-      "\"device_name\": \"d\", \"multiprocessors\": 1, \"version\": \"v\", \"solver\": \"s\", "
-      "\"configuration\": \"c\", \"measured_ms\": MS, \"alone\": true, \"date\": \"DATE\"}";
-  const auto file_of = [&](std::string ms, std::string date) {
-    std::string text = plan;
-    text.replace(text.find("MS"), 2, ms).replace(text.find("DATE"), 4, date);
-    return "{\"format\": \"tapconv plans 1\", \"plans\": [" + text + "]}";
-  };
-  put("plans.json", file_of("1.5", "2026-01-31T12:34:56Z"));
-  EXPECT_EQ(1u, read_plans(path("plans.json")).size());
+  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
   for (const std::string& text :
        {std::string(), std::string("{"), std::string("[]"), std::string("null"), std::string("\0\0\0", 3),
         std::string("{\"format\": \"tapconv plans 2\", \"plans\": []}"), std::string("{\"plans\": []}"),
-        std::string("{\"format\": \"tapconv plans 1\", \"plans\": null}"),
-        std::string("{\"format\": \"tapconv plans 1\", \"plans\": [1]}"),
-        std::string("{\"format\": \"tapconv plans 1\", \"plans\": [{}]}"), std::string(100000, '['),
-        file_of("-1", "2026-01-31T12:34:56Z"), file_of("0", "2026-01-31T12:34:56Z"),
-        file_of("\"1\"", "2026-01-31T12:34:56Z"), file_of("1e999", "2026-01-31T12:34:56Z"), file_of("1", "yesterday"),
-        file_of("1", "2026-01-31 12:34:56 ")}) {
+        start_of_file + "\"plans\": null}", start_of_file + "\"plans\": [1e999]}", std::string(100000, '['),
+        start_of_file + "\"x\": " + deep + ", \"plans\": []}", start_of_file + "\"plans\": [" + deep + "]}",
+        "{\"format\": " + deep + ", \"plans\": []}", start_of_file + "\"plans\": " + repeated("[{\"\\\"\": ", 50000),
+        "{\"format\": \"" + std::string(1000000, 'x') + "\", \"plans\": []}", "{\"" + std::string(1000000, 'x')}) {
+    const std::string beginning = text.substr(0, 100);
     put("plans.json", text);
     PlanDatabase database = open({"plans.json"});
     ::testing::internal::CaptureStderr();
     EXPECT_FALSE(database.find(plan_key(task_, device())).has_value());
     EXPECT_EQ(0u, database.plans().size());
     const std::string told = ::testing::internal::GetCapturedStderr();
-    EXPECT_NE(std::string::npos, told.find("is no plan database")) << text;
+    EXPECT_NE(std::string::npos, told.find("is no plan database")) << beginning;
     EXPECT_EQ(1, std::ranges::count(told, '\n')) << told;
+    EXPECT_LT(told.size(), 600u) << beginning;
     expect_error(ErrorCode::usage, "is no plan database", [&] { database.expect_writable(); });
     expect_error(ErrorCode::usage, "is no plan database", [&] { database.record(std::vector{plan_of(task_, "x")}); });
     expect_error(ErrorCode::usage, "is no plan database", [&] { database.forget(std::vector{spell(task_.problem)}); });
-    EXPECT_EQ(text, get("plans.json"));
+    EXPECT_TRUE(text == get("plans.json")) << beginning;
   }
+}
+
+TEST_F(DatabaseTest, AWriteThatWouldFailIsToldBeforehand) {
+  open({"new/plans.json"}).expect_writable();
+  EXPECT_FALSE(std::filesystem::exists(path("new/plans.json")));
+  EXPECT_EQ(1, std::distance(std::filesystem::directory_iterator(path("new")), {})) << "the lock alone";
+  std::filesystem::create_symlink(path("nowhere"), path("dangling.json"));
+  std::filesystem::create_symlink("loop.json", path("loop.json"));
+  put("file", "");
+  const std::string long_name = std::string(252, 'x');
+  for (const char* name : {"dangling.json", "loop.json", "file/plans.json", long_name.c_str(), "/proc/plans.json"})
+    EXPECT_THROW(PlanDatabase({std::filesystem::path(path("")) / name}).expect_writable(), Error) << name;
+}
+
+TEST_F(DatabaseTest, ALockThatStaysTakenIsAnErrorAfterAWhile) {
+  const io::Descriptor held(::open(path("plans.json.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  ASSERT_EQ(0, ::flock(held.get(), LOCK_EX));
+  PlanDatabase database({path("plans.json")}, std::chrono::milliseconds(50));
+  expect_error(ErrorCode::environment, "another process has held it for 0.05 s", [&] { database.expect_writable(); });
+  expect_error(ErrorCode::environment, "plans.json.lock", [&] { database.record(std::vector{plan_of(task_, "x")}); });
+  ASSERT_EQ(0, ::flock(held.get(), LOCK_UN));
+  EXPECT_EQ(1u, database.record(std::vector{plan_of(task_, "x")}));
+}
+
+TEST_F(DatabaseTest, MergingAFileThatCannotBeFoundSaysWhy) {
+  std::filesystem::create_symlink("loop.json", path("loop.json"));
+  expect_error(ErrorCode::environment, "does not exist", [&] { merge_plans({path("none.json")}); });
+  expect_error(ErrorCode::environment, "cannot open", [&] { merge_plans({path(std::string(300, 'x'))}); });
+  expect_error(ErrorCode::environment, "cannot open", [&] { merge_plans({path("loop.json")}); });
 }
 
 TEST_F(DatabaseTest, ACorruptLayerDoesNotHideTheOthers) {
@@ -172,6 +203,15 @@ TEST_F(DatabaseTest, WithoutAFileNothingIsWritten) {
   PlanDatabase none({});
   EXPECT_EQ(0u, none.plans().size());
   expect_error(ErrorCode::environment, "set TAPCONV_PLAN_DB", [&] { none.record(std::vector{plan_of(task_, "x")}); });
+}
+
+TEST_F(DatabaseTest, BehindAnEmptyFirstFileTheOthersAreOnlyRead) {
+  open({"system.json"}).record(std::vector{plan_of(task_, "system")});
+  PlanDatabase database({"", path("system.json")});
+  EXPECT_EQ("system", database.find(plan_key(task_, device()))->configuration);
+  expect_error(ErrorCode::environment, "no plan database to write", [&] { database.expect_writable(); });
+  expect_error(ErrorCode::environment, "no plan database to write",
+               [&] { database.forget(std::vector{spell(task_.problem)}); });
 }
 
 TEST_F(DatabaseTest, AFolderThatCannotBeMadeIsAnError) {
@@ -242,6 +282,8 @@ TEST_F(DatabaseTest, FilesFollowTheEnvironment) {
   };
   ::setenv("TAPCONV_PLAN_DB", "/a/plans.json::/b.json", 1);
   EXPECT_EQ((std::vector<std::string>{"/a/plans.json", "/b.json"}), names());
+  ::setenv("TAPCONV_PLAN_DB", ":/ro/plans.json:/b.json", 1);
+  EXPECT_EQ((std::vector<std::string>{"", "/ro/plans.json", "/b.json"}), names()) << "nothing to write";
   ::setenv("XDG_DATA_HOME", "/home/x/data", 1);
   for (const char* none : {"", ":"}) {
     ::setenv("TAPCONV_PLAN_DB", none, 1);
