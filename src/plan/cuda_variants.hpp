@@ -67,7 +67,8 @@ struct CudaVariants {
 /// A problem with dynamic dimensions gets kernels that count in 32 bits, and beside them such that count in 64 if its
 /// example needs them or the device's memory could hold tensors that do. What is compiled depends on the example of a
 /// dynamic dimension only through that and the configurations that the cost models choose. Variants choose the first
-/// one's configuration where they can, so that they add in the same order and share packed weights.
+/// one's configuration where they can, so that they share packed weights and add in the same order (but where channels
+/// are read several at a time, which strided tensors do not allow: see KernelPlan::k_order).
 ///
 /// Throws Error{usage} if no solver takes the problem or the workspace's limit is below one image.
 [[nodiscard]] CudaVariants plan_variants(const Problem& problem, const CudaPlanOptions& options,
