@@ -181,22 +181,22 @@ TEST_F(CudnnGpuTest, EveryPlanComputesTheConvolution) {
   check_all_ways(problems);
 }
 
-TEST_F(CudnnGpuTest, EveryPlanComputesTheTransposedConvolution) {
-  std::vector<Problem> problems{
-      parse_problem("ConvTranspose1d(8, 12, 5, stride=2, padding=1, output_padding=1) @ 3x8x31"),
-      parse_problem("ConvTranspose1d(6, 4, 3, stride=3, dilation=2, groups=2, bias=False) @ 2x6x17"),
-      parse_problem("ConvTranspose2d(16, 24, (3, 5), stride=(2, 3), padding=(1, 2)) @ 2x16x9x7"),
-      parse_problem("ConvTranspose2d(16, 8, 2, stride=3, output_padding=(2, 1), bias=False) @ 2x16x5x6"),
-      parse_problem("ConvTranspose2d(8, 8, 3, padding=1, groups=8, bias=False) @ 2x8x11x10"),
-      parse_problem("ConvTranspose3d(4, 6, (2, 3, 3), stride=(2, 1, 2), padding=1, groups=2) @ 2x4x4x5x6"),
-  };
-  // Sides that differ, with lengths that make them equal to cuDNN, and with such that do not.
-  problems.push_back(problems[2]);
-  problems.back().padding_hi = {0, 1, 0};
-  problems.push_back(problems[4]);
-  problems.back().padding_hi = {0, 2, 0};
-  check_all_ways(problems);
-}
+/// One test a problem, for shards: some plans are compiled for seconds.
+class CudnnTransposed : public CudnnGpuTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(CudnnTransposed, EveryPlanComputesTheConvolution) { check_all_ways({parse_problem(GetParam())}); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Problems, CudnnTransposed,
+    ::testing::Values("ConvTranspose1d(8, 12, 5, stride=2, padding=1, output_padding=1) @ 3x8x31",
+                      "ConvTranspose1d(6, 4, 3, stride=3, dilation=2, groups=2, bias=False) @ 2x6x17",
+                      "ConvTranspose2d(16, 24, (3, 5), stride=(2, 3), padding=(1, 2)) @ 2x16x9x7",
+                      "ConvTranspose2d(16, 8, 2, stride=3, output_padding=(2, 1), bias=False) @ 2x16x5x6",
+                      "ConvTranspose2d(8, 8, 3, padding=1, groups=8, bias=False) @ 2x8x11x10",
+                      "ConvTranspose3d(4, 6, (2, 3, 3), stride=(2, 1, 2), padding=1, groups=2) @ 2x4x4x5x6",
+                      // Sides that differ, with lengths that make them equal to cuDNN, and with such that do not.
+                      "ConvTranspose2d(16, 24, (3, 5), stride=(2, 3), padding=((1, 0), (2, 1))) @ 2x16x9x7",
+                      "ConvTranspose2d(8, 8, 3, padding=((1, 0), (1, 2)), groups=8, bias=False) @ 2x8x11x10"));
 
 TEST_F(CudnnGpuTest, EveryPlanComputesInEveryType) {
   for (const char* const text : {"Conv2d(16, 24, 3, padding=1) @ 2x16x9x11",
