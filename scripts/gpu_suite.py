@@ -5,10 +5,10 @@
 
 Needs no network and no git: the caller says which commit this tree is. docs/testing.md says what the tests are.
 
-- `quick` (meant to take two minutes with the build): every test but the published problems at full size, 300 fuzzed problems; judges about
+- `quick` (meant to take two minutes with the build; last seen to take more): every test but the published problems at full size, 300 fuzzed problems; judges about
   a million of kb56's and kb76's outputs.
-- `full` (eight minutes): 3,000 fuzzed problems, the published problems at full size, the tools of compute-sanitizer on a few problems;
-  judges many more outputs and benchmarks by the full protocol, beside every cuDNN engine.
+- `full` (meant to take eight minutes): 3,000 fuzzed problems, the published problems at full size, the tools of compute-sanitizer on a few problems;
+  judges many more outputs and times more rounds. Both sweep every cuDNN engine and measure the three fastest.
 
 Exits with 1 if a test, a tool, a check or a bench failed or a time is implausible; the results are written all the same.
 """

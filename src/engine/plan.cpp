@@ -3,7 +3,7 @@
 #include "cuda/inlined.hpp"
 #include "engine/cpu_engine.hpp"
 #include "engine/device.hpp"
-#include "plan/planner.hpp"
+#include "plan/cuda_variants.hpp"
 #include "problem/ceilings.hpp"
 #include "problem/text.hpp"
 
@@ -86,7 +86,7 @@ void describe_cuda(PlanReport& report) {
   report.architecture = cuda::architecture(target.model.facts);
   report.floors = {floor_time(report.problem, target.model.ceilings)};
   const std::vector<Task> tasks = tasks_of(report.problem);
-  report.workspace_bytes = workspace_bytes(tasks);
+  report.workspace_bytes = static_cast<std::size_t>(report.problem.batch) * image_workspace_bytes(report.problem);
   for (const Task& task : tasks) {
     report.stages.push_back(describe_stage(target, task, report.not_compiled));
     const PlannedStage& stage = report.stages.back();

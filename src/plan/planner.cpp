@@ -93,10 +93,4 @@ std::vector<KernelPlan> kernels_of(const Task& task, const Choice& choice, const
   return kernels;
 }
 
-std::size_t workspace_bytes(const std::vector<Task>& tasks) {
-  if (tasks.size() < 2) return 0;
-  const Problem& first = tasks.front().problem;
-  return static_cast<std::size_t>(element_count(output_shape(first))) * element_bytes(first.out_dtype);
-}
-
 }  // namespace tapconv

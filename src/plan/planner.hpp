@@ -49,7 +49,4 @@ using Chooser = std::function<Choice(const Task&, const DeviceModel&)>;
 /// reaches, if there are any at the task's sizes or may be at others.
 [[nodiscard]] std::vector<KernelPlan> kernels_of(const Task& task, const Choice& choice, const DeviceModel& device);
 
-/// Bytes of device memory that a call of these tasks works in: the value between two.
-[[nodiscard]] std::size_t workspace_bytes(const std::vector<Task>& tasks);
-
 }  // namespace tapconv
