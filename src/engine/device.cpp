@@ -53,6 +53,17 @@ void expect_hardware(const Device& device, std::string_view doing) {
          device.model, doing);
 }
 
+DeviceModel planning_model(const Device& device, std::string_view subject) {
+  if (device.kind == Device::Kind::cpu)
+    fail(ErrorCode::usage, "device = cpu; {} is of CUDA devices; valid: cuda, cuda:N, and without a GPU: {}", subject,
+         model_names());
+  if (device.kind == Device::Kind::model) return known_device(device.model);
+  if (cuda::device_count() == 0)
+    fail(ErrorCode::environment, "device = {}: {}; valid: cpu, and to plan for without a GPU: {}", name(device),
+         cuda::missing_reason(), model_names());
+  return device_model(cuda::Context::get(device.index).facts());
+}
+
 Device default_device() {
   return {.kind = cuda::device_count() > 0 ? Device::Kind::cuda : Device::Kind::cpu, .index = 0, .threads = 0};
 }

@@ -17,12 +17,8 @@ struct Target {
 };
 
 Target target_of(const Device& device) {
-  if (device.kind == Device::Kind::model) return {.model = known_device(device.model), .context = nullptr};
-  if (cuda::device_count() == 0)
-    fail(ErrorCode::environment, "device = {}: {}; valid: cpu, and to plan for without a GPU: {}", name(device),
-         cuda::missing_reason(), model_names());
-  const cuda::Context& context = cuda::Context::get(device.index);
-  return {.model = device_model(context.facts()), .context = &context};
+  return {.model = planning_model(device, "a plan with kernels"),
+          .context = device.kind == Device::Kind::cuda ? &cuda::Context::get(device.index) : nullptr};
 }
 
 /// The driver's facts where there is a device, else the compiler's.

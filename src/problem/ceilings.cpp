@@ -37,6 +37,16 @@ Bound bound(const Problem& problem, const Rates& rates) {
   return arithmetic.ms > memory.ms ? arithmetic : memory;
 }
 
+Rates limits(const Ceilings& ceilings) {
+  return {ceilings.limit_byte_per_s, ceilings.limit_ffma_flop_per_s, ceilings.limit_tf32_flop_per_s,
+          ceilings.limit_f16_flop_per_s};
+}
+
+Rates reaches(const Ceilings& ceilings) {
+  return {ceilings.reach_byte_per_s, ceilings.reach_ffma_flop_per_s, ceilings.reach_tf32_flop_per_s,
+          ceilings.reach_f16_flop_per_s};
+}
+
 std::vector<Ceilings> read_ceilings() {
   std::vector<Ceilings> devices;
   const nlohmann::json data = read_data("devices.json");
@@ -80,10 +90,7 @@ void derive_reach(Ceilings& ceilings) {
 }
 
 TimeFloor floor_time(const Problem& problem, const Ceilings& ceilings) {
-  const Bound limit = bound(problem, {ceilings.limit_byte_per_s, ceilings.limit_ffma_flop_per_s,
-                                      ceilings.limit_tf32_flop_per_s, ceilings.limit_f16_flop_per_s});
-  const Bound reach = bound(problem, {ceilings.reach_byte_per_s, ceilings.reach_ffma_flop_per_s,
-                                      ceilings.reach_tf32_flop_per_s, ceilings.reach_f16_flop_per_s});
+  const Bound limit = bound(problem, limits(ceilings)), reach = bound(problem, reaches(ceilings));
   const double output_byte =
       static_cast<double>(element_bytes(problem.out_dtype)) * static_cast<double>(element_count(output_shape(problem)));
   const double hidden_ms = 1e3 * std::min(output_byte, ceilings.l2_byte) / ceilings.limit_byte_per_s;
@@ -93,6 +100,12 @@ TimeFloor floor_time(const Problem& problem, const Ceilings& ceilings) {
           .plausible_ms = limit.by == "memory" ? std::max(0.0, limit.ms - hidden_ms) : limit.ms,
           .bound_by = std::string(reach.by),
           .reach_derived = ceilings.reach_derived};
+}
+
+std::optional<double> ridge_flop_per_byte(const Problem& problem, const Ceilings& ceilings) {
+  const double ms_per_flop = arithmetic_bound(problem, 1, reaches(ceilings)).ms;
+  if (ms_per_flop == 0) return std::nullopt;
+  return 1e3 / ms_per_flop / ceilings.reach_byte_per_s;
 }
 
 std::optional<TimeFloor> find_floor(const Problem& problem, std::string_view device_name) {

@@ -38,6 +38,10 @@ void derive_reach(Ceilings& ceilings);
 /// float64's arithmetic: its traffic alone counts.
 [[nodiscard]] TimeFloor floor_time(const Problem& problem, const Ceilings& ceilings);
 
+/// FLOP a byte from which the arithmetic that a contract asks for, not memory, decides reach_ms; nothing where nothing
+/// is known of the arithmetic.
+[[nodiscard]] std::optional<double> ridge_flop_per_byte(const Problem& problem, const Ceilings& ceilings);
+
 /// The floor on the device with exactly this name, if its ceilings are known.
 [[nodiscard]] std::optional<TimeFloor> find_floor(const Problem& problem, std::string_view device_name);
 

@@ -36,6 +36,8 @@ class Schemas(unittest.TestCase):
         self.expect("plan", (0,), "plan", PROBLEM, "--device", "cpu")
         self.expect("plan", (0,), "plan", PROBLEM, "--device", "h200")
         self.expect("plan", (0,), "plan", "DepthwiseSeparable2d(4, 6, 3) @ 1x4x8x8", "--device", "rtx5090")
+        self.expect("explain", (0,), "explain", PROBLEM, "--device", "h200")
+        self.expect("explain", (0,), "explain", "--access", "float at lane")
         self.expect("plans", (0,), "plans", "list")
         self.expect("error", (2,), "tune", PROBLEM, "--device", "cpu")
         self.expect("run", (0,), "run", PROBLEM, "--device", "cpu")

@@ -19,6 +19,7 @@ enum ExitCode {
 
 /// Each adds one subcommand to `app`; when it is chosen it runs and sets `exit_code`. Their texts are in docs/man.
 void add_plan(CLI::App& app, int& exit_code);
+void add_explain(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);

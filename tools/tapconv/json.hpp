@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tapconv/cache.hpp"
+#include "tapconv/explain.hpp"
 #include "tapconv/tune.hpp"
 #include "tapconv/workbench.hpp"
 
@@ -29,6 +30,7 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json to_json(const CacheExport& result);
 [[nodiscard]] Json to_json(const std::vector<TuneReport>& reports);
 [[nodiscard]] Json to_json(const std::vector<StoredPlan>& plans);
+[[nodiscard]] Json to_json(const ExplainReport& report);
 
 /// Writes one object and a newline to standard output.
 void print(const Json& json);

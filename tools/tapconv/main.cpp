@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
   app.fallthrough(false);
   int exit_code = exit_internal;
   add_plan(app, exit_code);
+  add_explain(app, exit_code);
   add_run(app, exit_code);
   add_check(app, exit_code);
   add_bench(app, exit_code);
