@@ -100,10 +100,13 @@ struct BenchEntry {
   std::vector<std::string> notes;  ///< "tensor cores", "winograd", "fft", ...
   double spaced_ms = 0;            ///< median: idle before each call, cold L2, fresh inputs
   double spaced_min_ms = 0, spaced_max_ms = 0;
-  double sustained_ms = 0;     ///< median of the second half of back-to-back calls; 0 if not measured
+  std::vector<double> spaced_rounds_ms;  ///< of each round that counts, in their order
+  double sustained_ms = 0;               ///< median of the second half of back-to-back calls; 0 if not measured
+  double sustained_wall_ms = 0;          ///< the same by the host's clock around each call; 0 if not measured
   double max_bound_ratio = 0;  ///< of timed calls' outputs, against the bound of the arithmetic; above 1 is wrong
   std::optional<double> reach_share;  ///< reach time / spaced time, at the contract that the arithmetic belongs to
-  bool implausible = false;           ///< faster than the physical limit
+  bool implausible = false;           ///< faster than the physical limit, or two clocks disagree
+  std::string doubt;                  ///< why it is implausible; empty if it is not
 };
 
 /// The engine against the best reference.
@@ -134,9 +137,10 @@ struct BenchReport {
   int rounds = 0;           ///< that count
   int dropped_rounds = 0;   ///< for thermal or hardware slowdown
   bool as_declared = true;  ///< the engine's fingerprint fits the contract
-  /// Time of the best reference whose outputs are right / engine time, over rounds: median and its 95 % interval.
-  /// Above 1: the engine is faster.
+  /// Time of the best reference whose outputs are right and times plausible / engine time, over rounds: median and its
+  /// 95 % interval. Above 1: the engine is faster.
   struct Ratio {
+    std::string reference, arithmetic;  ///< name and fingerprint of the best reference
     double median = 0, low = 0, high = 0;
     bool converged = false;  ///< six rounds or more, and the interval is within 2 % of the median
   };

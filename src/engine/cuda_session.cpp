@@ -5,6 +5,7 @@
 #include "cuda/nvml.hpp"
 #include "engine/cuda_tensors.hpp"
 #include "engine/cudnn_reference.hpp"
+#include "engine/persisting_l2.hpp"
 #include "plan/cuda_plan.hpp"
 #include "problem/text.hpp"
 
@@ -67,7 +68,10 @@ class CudaSession final : public Session {
     return cudnn_default(problem(), tensors_);
   }
 
-  void chill() override { tensors_.flush_l2(); }
+  void chill() override {
+    reset_persisting_l2(context_);
+    tensors_.flush_l2();
+  }
 
   [[nodiscard]] double time(Executable& executable) override {
     start_.record(tensors_.stream());

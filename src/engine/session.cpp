@@ -90,14 +90,25 @@ Recipes sparse_recipes(const Problem& problem, std::uint64_t seed) {
                 seed);
 }
 
-Recipes tie_recipes(const Problem&, std::uint64_t seed) {
+Recipes tie_recipes(const Problem& problem, std::uint64_t seed) {
   using shared::Values;
-  return seeded({.input = recipe(Values::ties, 1),
-                 .weight = recipe(Values::ties, 0x1p-16),
-                 .bias = recipe(Values::signed_, 0x1p-16),
-                 .pointwise_weight = recipe(Values::ties, 1),
-                 .pointwise_bias = recipe(Values::signed_, 0x1p-16),
-                 .residual = recipe(Values::signed_, 0x1p-16)},
+  // So few that the errors of adding them, above all of additions that truncate, stay far below those of rounding.
+  constexpr double products = 256;
+  const std::vector<Problem> parts = stages(problem);
+  const auto keep = static_cast<float>(std::min(1.0, products / reduction(parts.front())));
+  const auto keep_pointwise = static_cast<float>(std::min(1.0, products / reduction(parts.back())));
+  // Where fp16 has three or four bits left, but of float16 itself. Inputs make up for it, so that 16-bit outputs are
+  // not subnormal.
+  const bool half = problem.dtype == DType::float16;
+  const double input = half ? 0x1p4 : 0x1p12, rounded_weight = half ? 0x1p-12 : 0x1p-20;
+  const bool separable = problem.kind == Kind::depthwise_separable;
+  const double weight = separable ? 1 : rounded_weight;  // of the depthwise half, which nothing rounds
+  return seeded({.input = recipe(Values::ties, input, keep),
+                 .weight = recipe(Values::ties, weight),
+                 .bias = recipe(Values::signed_, input * weight),
+                 .pointwise_weight = recipe(Values::ties, rounded_weight, keep_pointwise),
+                 .pointwise_bias = recipe(Values::signed_, input * rounded_weight),
+                 .residual = recipe(Values::signed_, input * rounded_weight)},
                 seed);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -22,8 +23,6 @@ namespace {
 /// The fewest values that have a 95 % interval of their median.
 constexpr int least_rounds = 6;
 constexpr std::string_view torch_names[] = {"torch", "torch-benchmark"};
-
-bool is_torch(const std::string& name) { return std::ranges::find(torch_names, name) != std::ranges::end(torch_names); }
 
 /// One thing that is timed, and what was seen of it.
 struct Contender {
@@ -61,29 +60,25 @@ std::vector<Executable*> finalists(const std::vector<std::pair<double, Executabl
 
 class Bench {
  public:
-  explicit Bench(const BenchRequest& request)
-      : request_(request),
-        problem_(request.problem),
-        session_(Session::open(problem_, request.device)),
-        random_(request.seed) {}
+  Bench(Session& session, const BenchRequest& request)
+      : request_(request), problem_(request.problem), session_(session), random_(request.seed) {}
 
   BenchReport run(std::vector<TorchReference>& frameworks, Refusal refusal) {
     report_.problem = problem_;
     report_.device = request_.device;
     tell(0, "planning");
-    contenders_.emplace_back(session_->engine());
-    report_.configuration = plan(problem_, request_.device).configuration;
-    report_.device_name = session_->device_name();
+    contenders_.emplace_back(session_.engine());
+    report_.device_name = session_.device_name();
     report_.floor = find_floor(problem_, report_.device_name);
     if (!std::ranges::all_of(request_.against, is_torch)) choose_finalists(refusal);
-    for (Contender& contender : contenders_) fingerprint_contender(contender);
+    fingerprint_contenders();
     rounds();
     if (request_.sustained_s > 0) {
       for (Contender& contender : contenders_) sustain(contender);
     }
     for (TorchReference& framework : frameworks) {
       tell(0.97, "timing PyTorch");
-      report_.frameworks.push_back(framework.measure(*session_, request_));
+      report_.frameworks.push_back(framework.measure(session_, request_));
     }
     finish_report();
     tell(1, "done");
@@ -97,36 +92,45 @@ class Bench {
 
   /// Fresh operands at the same addresses, a poisoned output, a cold cache, an idle device: then one timed call.
   double timed_call(Executable& executable, double idle_ms) {
-    session_->fill(uniform_recipes(problem_, ++fills_ + request_.seed));
-    session_->poison();
+    session_.fill(uniform_recipes(problem_, ++fills_ + request_.seed));
+    session_.poison();
     executable.prepare();
-    session_->chill();
-    session_->synchronize();
+    session_.chill();
+    session_.synchronize();
     std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(idle_ms));
-    return session_->time(executable);
+    return clocked(executable);
+  }
+
+  /// Milliseconds of one call by the device's clock, which must be a time.
+  double clocked(Executable& executable) {
+    const double ms = session_.time(executable);
+    if (!(ms > 0) || std::isinf(ms))
+      fail(ErrorCode::environment, "a call of {} took {} ms by the device's clock; valid: above 0", executable.name(),
+           ms);
+    return ms;
   }
 
   /// One call with cold caches, after one that loads the kernels. A call far too slow to matter is not repeated.
   double trial(Executable& executable, double best_ms) {
     constexpr double loading_ms = 200;
     executable.prepare();
-    const double first_ms = session_->time(executable);
+    const double first_ms = clocked(executable);
     if (first_ms > loading_ms + 20 * best_ms) return first_ms;
-    session_->chill();
-    session_->synchronize();
-    return session_->time(executable);
+    session_.chill();
+    session_.synchronize();
+    return clocked(executable);
   }
 
   /// Tries every configuration of the library and keeps the fastest.
   void choose_finalists(Refusal refusal) {
     try {
-      references_ = session_->references(std::string(library_of(request_.device)));
+      references_ = session_.references(std::string(library_of(request_.device)));
     } catch (const Error& error) {
       if (refusal == Refusal::fails) throw;
       report_.refusal = error.what();
       return;
     }
-    session_->fill(uniform_recipes(problem_, request_.seed));
+    session_.fill(uniform_recipes(problem_, request_.seed));
     std::vector<std::pair<double, Executable*>> ranking;
     double best_ms = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < references_.size(); ++i) {
@@ -158,18 +162,21 @@ class Bench {
       contenders_.emplace_back(*executable);
   }
 
-  void fingerprint_contender(Contender& contender) {
-    session_->fill(tie_recipes(problem_, request_.seed));
-    execute(*session_, *contender.executable);
-    contender.seen.print = fingerprint_output(*session_, request_.seed);
+  void fingerprint_contenders() {
+    const std::vector<std::int64_t> outputs = fingerprint_samples(problem_, request_.seed);
+    session_.fill(tie_recipes(problem_, request_.seed));
+    const std::vector<std::vector<OracleOutput>> hypotheses = hypotheses_of(session_, outputs);
+    for (Contender& contender : contenders_) {
+      execute(session_, *contender.executable);
+      contender.seen.print = fingerprint(problem_, session_.gather(outputs).values, hypotheses);
+    }
   }
 
   /// Judges what the timed call left. The engine has promised to keep the contract.
   void verify(Contender& contender) {
     contender.executable->finish();
     const auto outputs = sample_outputs(problem_, judged_outputs, random_());
-    judge_call(contender.seen, *session_, &contender == &contenders_.front(), outputs,
-               session_->gather(outputs).values);
+    judge_call(contender.seen, session_, &contender == &contenders_.front(), outputs, session_.gather(outputs).values);
   }
 
   void rounds() {
@@ -184,7 +191,7 @@ class Bench {
       bool slowed = false;
       for (const std::size_t i : order) {
         times[i] = timed_call(*contenders_[i].executable, request_.idle_ms);
-        const Session::Condition condition = session_->condition();
+        const Session::Condition condition = session_.condition();
         slowed = slowed || condition.slowed;
         report_.power_capped = report_.power_capped || condition.power_capped;
         for (const auto& [name, value] : condition.readings) readings_[name].push_back(value);
@@ -201,12 +208,12 @@ class Bench {
       fail(ErrorCode::environment, "every round was dropped: the device slows itself down (heat or hardware)");
   }
 
-  /// To the reference with the least median among those whose outputs are right.
+  /// To the reference with the least median among those whose outputs are right and whose times can be.
   [[nodiscard]] std::optional<BenchReport::Ratio> ratio() const {
     const Measurement* best = nullptr;
     for (std::size_t i = 1; i < contenders_.size(); ++i) {
       const Measurement& seen = contenders_[i].seen;
-      if (seen.max_bound_ratio > 1) continue;
+      if (seen.max_bound_ratio > 1 || entry(contenders_[i]).implausible) continue;
       if (!best || median(seen.spaced_ms) < median(best->spaced_ms)) best = &seen;
     }
     if (!best) return std::nullopt;
@@ -215,21 +222,32 @@ class Bench {
       ratios.push_back(best->spaced_ms[i] / contenders_.front().seen.spaced_ms[i]);
     const MedianInterval interval = median_interval(ratios);
     return BenchReport::Ratio{
+        .reference = best->name,
+        .arithmetic = best->print.name(),
         .median = interval.median,
         .low = interval.low,
         .high = interval.high,
         .converged = report_.rounds >= least_rounds && interval.high - interval.low <= 0.04 * interval.median};
   }
 
+  /// Each call by the device's clock and by the host's, around it.
   void sustain(Contender& contender) {
     using Clock = std::chrono::steady_clock;
     tell(0.95, "timing, sustained");
     contender.executable->prepare();
-    std::vector<double> times;
+    session_.synchronize();
+    std::vector<double> times, walls;
     const auto start = Clock::now();
-    while (std::chrono::duration<double>(Clock::now() - start).count() < request_.sustained_s || times.size() < 3)
-      times.push_back(session_->time(*contender.executable));
-    contender.seen.sustained_ms = median({times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end()});
+    auto before = start;
+    while (std::chrono::duration<double>(before - start).count() < request_.sustained_s || times.size() < 3) {
+      times.push_back(clocked(*contender.executable));
+      const auto after = Clock::now();
+      walls.push_back(std::chrono::duration<double, std::milli>(after - before).count());
+      before = after;
+    }
+    const auto second_half = static_cast<std::ptrdiff_t>(times.size() / 2);
+    contender.seen.sustained_ms = median({times.begin() + second_half, times.end()});
+    contender.seen.sustained_wall_ms = median({walls.begin() + second_half, walls.end()});
   }
 
   [[nodiscard]] BenchEntry entry(const Contender& contender) const {
@@ -249,7 +267,7 @@ class Bench {
 
   const BenchRequest& request_;
   const Problem& problem_;
-  std::unique_ptr<Session> session_;
+  Session& session_;
   std::mt19937_64 random_;
   std::uint64_t fills_ = 0;
   std::vector<std::unique_ptr<Executable>> references_;
@@ -260,15 +278,21 @@ class Bench {
 
 }  // namespace
 
-void expect_protocol(const BenchRequest& request) {
-  const std::string_view library = library_of(request.device);
-  std::set<std::string> names;
-  for (const std::string& name : request.against) {
-    if (name != library && !is_torch(name))
-      fail(ErrorCode::usage, "against = {}; valid on {}: {}, {}", name, tapconv::name(request.device), library,
+bool is_torch(std::string_view name) { return std::ranges::find(torch_names, name) != std::ranges::end(torch_names); }
+
+void expect_names(const std::string& field, const std::vector<std::string>& names,
+                  const std::vector<std::string>& valid, const Device& device) {
+  std::set<std::string> seen;
+  for (const std::string& one : names) {
+    if (std::ranges::find(valid, one) == valid.end() && !is_torch(one))
+      fail(ErrorCode::usage, "{} = {}; valid on {}: {}, {}", field, one, name(device), fmt::join(valid, ", "),
            fmt::join(torch_names, ", "));
-    if (!names.insert(name).second) fail(ErrorCode::usage, "against names {} twice", name);
+    if (!seen.insert(one).second) fail(ErrorCode::usage, "{} names {} twice", field, one);
   }
+}
+
+void expect_protocol(const BenchRequest& request) {
+  expect_names("against", request.against, {std::string(library_of(request.device))}, request.device);
   const auto expect = [](const char* field, double value, double least, double most) {
     // Written so that NaN is refused.
     if (!(value >= least && value <= most))
@@ -281,22 +305,30 @@ void expect_protocol(const BenchRequest& request) {
   expect("worker_timeout_s", request.worker_timeout_s, 1, 3600);
 }
 
-std::vector<TorchReference> torch_references(const BenchRequest& request) {
+std::vector<TorchReference> torch_references(const std::vector<std::string>& names) {
   std::vector<TorchReference> all;
-  for (const std::string& name : request.against) {
+  for (const std::string& name : names) {
     if (is_torch(name)) all.emplace_back(name);
   }
   return all;
 }
 
+BenchReport bench(Session& session, const BenchRequest& request, std::vector<TorchReference>& frameworks,
+                  Refusal refusal) {
+  return Bench(session, request).run(frameworks, refusal);
+}
+
 BenchReport bench(const BenchRequest& request, std::vector<TorchReference>& frameworks, Refusal refusal) {
   validate(request.problem);
-  return Bench(request).run(frameworks, refusal);
+  const std::unique_ptr<Session> session = Session::open(request.problem, request.device);
+  BenchReport report = bench(*session, request, frameworks, refusal);
+  report.configuration = plan(request.problem, request.device).configuration;
+  return report;
 }
 
 BenchReport bench(const BenchRequest& request) {
   expect_protocol(request);
-  std::vector<TorchReference> frameworks = torch_references(request);
+  std::vector<TorchReference> frameworks = torch_references(request.against);
   return bench(request, frameworks, Refusal::fails);
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "tapconv/workbench.hpp"
@@ -10,8 +12,16 @@ namespace tapconv {
 /// Throws Error{usage} for a protocol that no problem can be measured by.
 void expect_protocol(const BenchRequest& request);
 
-/// The processes that request.against names; none is started yet.
-[[nodiscard]] std::vector<TorchReference> torch_references(const BenchRequest& request);
+/// Whether a name in BenchRequest::against or FingerprintRequest::of is PyTorch's: "torch", "torch-benchmark".
+[[nodiscard]] bool is_torch(std::string_view name);
+
+/// The processes that are among `names`; none is started yet.
+[[nodiscard]] std::vector<TorchReference> torch_references(const std::vector<std::string>& names);
+
+/// Throws Error{usage} for a name that is neither among `valid` nor PyTorch's, or comes twice. `field` is where they
+/// stand.
+void expect_names(const std::string& field, const std::vector<std::string>& names,
+                  const std::vector<std::string>& valid, const Device& device);
 
 /// What to do if the library has no configuration that runs the problem.
 enum class Refusal {
@@ -21,5 +31,9 @@ enum class Refusal {
 
 /// bench() with processes of PyTorch that are already there.
 [[nodiscard]] BenchReport bench(const BenchRequest& request, std::vector<TorchReference>& frameworks, Refusal refusal);
+
+/// The same of whatever computes in `session`, a session of request.problem: the protocol without the devices.
+[[nodiscard]] BenchReport bench(Session& session, const BenchRequest& request, std::vector<TorchReference>& frameworks,
+                                Refusal refusal);
 
 }  // namespace tapconv

@@ -50,17 +50,7 @@ Fingerprint fingerprint_output(Session& session, std::uint64_t seed) {
 }
 
 Fingerprint fingerprint_of(Session& session, std::span<const std::int64_t> outputs, std::span<const double> result) {
-  const OperandRounding declared = operand_rounding(session.problem().contract, session.problem().tie_rule);
-  RootMeanSquare noise;
-  std::vector<std::vector<double>> sums;
-  for (const OperandRounding rounding : all_operand_roundings) {
-    std::vector<double>& exact = sums.emplace_back();
-    for (const OracleOutput& output : session.evaluate(outputs, rounding)) {
-      exact.push_back(output.value);
-      if (rounding == declared) noise.add(output.sequential - output.value);
-    }
-  }
-  return fingerprint(result, sums, noise.value());
+  return fingerprint(session.problem(), result, hypotheses_of(session, outputs));
 }
 
 std::vector<std::int64_t> output_place(const Problem& problem, std::int64_t output) {

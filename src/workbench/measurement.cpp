@@ -4,6 +4,7 @@
 
 #include "oracle/statistics.hpp"
 #include "problem/ceilings.hpp"
+#include "problem/text.hpp"
 #include "workbench/median.hpp"
 
 namespace tapconv {
@@ -15,6 +16,16 @@ Problem as_shown(Problem problem, const Fingerprint& print) {
   const bool exact = print.known && print.rounding == OperandRounding::exact;
   problem.contract = exact ? Contract::fp32 : Contract::tf32;
   return problem;
+}
+
+/// Why the device's times of back-to-back calls cannot be believed beside the host's; empty if they can. A call ends
+/// before the host goes on, and what starting one takes is far below a millisecond.
+std::string clocks_disagree(const Measurement& seen) {
+  constexpr double starting_ms = 0.5;
+  const double device = seen.sustained_ms, host = seen.sustained_wall_ms;
+  if (host == 0 || (device <= 1.02 * host + 0.001 && host <= 1.5 * device + starting_ms)) return "";
+  return fmt::format("back-to-back calls take {:.3g} ms by the device's clock and {:.3g} ms by the host's", device,
+                     host);
 }
 
 }  // namespace
@@ -38,17 +49,23 @@ BenchEntry entry_of(const Measurement& measurement, const Problem& problem, cons
                     .spaced_ms = median(measurement.spaced_ms),
                     .spaced_min_ms = least,
                     .spaced_max_ms = most,
+                    .spaced_rounds_ms = measurement.spaced_ms,
                     .sustained_ms = measurement.sustained_ms,
+                    .sustained_wall_ms = measurement.sustained_wall_ms,
                     .max_bound_ratio = measurement.max_bound_ratio,
                     .reach_share = {},
-                    .implausible = false};
+                    .implausible = false,
+                    .doubt = clocks_disagree(measurement)};
   Problem computed = problem;
   if (measurement.print.known && measurement.print.rounding != OperandRounding::exact)
     computed = as_shown(problem, measurement.print);
   if (const auto floor = find_floor(computed, device_name)) {
     result.reach_share = floor->reach_ms / result.spaced_ms;
-    result.implausible = result.spaced_min_ms < floor->plausible_ms;
+    if (result.spaced_min_ms < floor->plausible_ms)
+      result.doubt = fmt::format("a call took {:.3g} ms, less than the {:.3g} ms that are physically possible",
+                                 result.spaced_min_ms, floor->plausible_ms);
   }
+  result.implausible = !result.doubt.empty();
   return result;
 }
 

@@ -17,7 +17,8 @@ struct Measurement {
   std::vector<double> spaced_ms;
   Fingerprint print{};
   double max_bound_ratio = 0;
-  double sustained_ms = 0;
+  double sustained_ms = 0;       ///< by the device's clock; 0: not measured
+  double sustained_wall_ms = 0;  ///< by the host's, around each call; 0: not measured
 };
 
 /// So many outputs of each timed call are judged.

@@ -92,6 +92,62 @@ const std::string& script() {
   return text;
 }
 
+/// One request to the process. `rounds` are timed calls on other operands than those full of ties; `outputs` are wanted
+/// of each.
+Json question(const Problem& problem, const Device& device, std::uint64_t seed, const std::vector<Recipes>& rounds,
+              const std::vector<std::int64_t>& outputs) {
+  const Translation call = pytorch_call(problem);
+  if (!call.text) fail(ErrorCode::usage, "{}", call.reason);
+  Json recipes = Json::array();
+  for (const Recipes& round : rounds) recipes.push_back(recipes_json(round));
+  return {{"expression", *call.text},
+          {"device", tapconv::name(device)},
+          {"threads", device.threads},
+          {"channels_last", problem.layout == Layout::channels_last},
+          {"operands", operands_json(problem)},
+          {"ties", recipes_json(tie_recipes(problem, seed))},
+          {"tie_outputs", fingerprint_samples(problem, seed)},
+          {"rounds", recipes},
+          {"outputs", outputs},
+          {"idle_ms", 0},
+          {"sustained_s", 0}};
+}
+
+/// What the process answered, unless that is why it could not.
+Json answered(const std::string& line) {
+  Json answer = Json::parse(line);
+  if (answer.contains("error")) fail(ErrorCode::environment, "PyTorch: {}", answer.at("error").get<std::string>());
+  return answer;
+}
+
+std::map<std::string, std::string> versions_of(const Json& answer) {
+  return answer.at("versions").get<std::map<std::string, std::string>>();
+}
+
+std::string name_of(const Json& answer) { return fmt::format("PyTorch {}", versions_of(answer).at("PyTorch")); }
+
+/// The fingerprint of what was computed on the operands full of ties, which the session gets.
+Fingerprint print_of(Session& session, std::uint64_t seed, const Json& answer) {
+  const std::vector<std::int64_t> outputs = fingerprint_samples(session.problem(), seed);
+  session.fill(tie_recipes(session.problem(), seed));
+  return fingerprint_of(session, outputs, numbers(answer.at("tie_outputs"), outputs.size(), "outputs"));
+}
+
+/// By what body() failed, in a sentence; empty if it did not.
+template <class Body>
+std::string failure_of(const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  } catch (const Json::exception& error) {
+    return fmt::format("PyTorch's process answered what is not a result: {}", error.what());
+  } catch (const std::out_of_range&) {
+    return "PyTorch's process did not say its version";
+  }
+  return {};
+}
+
 std::unique_ptr<Worker> start(bool benchmark) {
   const char* const chosen = std::getenv("TAPCONV_PYTHON");
   std::vector<std::string> command{chosen != nullptr && *chosen != '\0' ? chosen : "python3", "-c", script()};
@@ -116,50 +172,31 @@ std::string TorchReference::ask(const std::string& line, double timeout_s) {
 }
 
 BenchReport::Framework TorchReference::measure(Session& session, const BenchRequest& request) {
-  const Problem& problem = session.problem();
   BenchReport::Framework result{.name = name_, .entry = {}, .reason = {}, .versions = {}};
-  try {
-    const Translation call = pytorch_call(problem);
-    if (!call.text) fail(ErrorCode::usage, "{}", call.reason);
+  result.reason = failure_of([&] {
+    const Problem& problem = session.problem();
     const std::vector<std::int64_t> outputs = sample_outputs(problem, judged_outputs, request.seed);
-    const std::vector<std::int64_t> tie_outputs = fingerprint_samples(problem, request.seed);
     std::vector<Recipes> rounds;
-    Json recipes = Json::array();
-    for (int round = 0; round < request.rounds; ++round) {
+    for (int round = 0; round < request.rounds; ++round)
       rounds.push_back(uniform_recipes(problem, request.seed + static_cast<std::uint64_t>(round) + 1));
-      recipes.push_back(recipes_json(rounds.back()));
-    }
-    const Recipes ties = tie_recipes(problem, request.seed);
-    const Json question{{"expression", *call.text},
-                        {"device", tapconv::name(request.device)},
-                        {"threads", request.device.threads},
-                        {"channels_last", problem.layout == Layout::channels_last},
-                        {"operands", operands_json(problem)},
-                        {"ties", recipes_json(ties)},
-                        {"tie_outputs", tie_outputs},
-                        {"rounds", recipes},
-                        {"outputs", outputs},
-                        {"idle_ms", request.idle_ms},
-                        {"sustained_s", request.sustained_s}};
+    Json asked = question(problem, request.device, request.seed, rounds, outputs);
+    asked["idle_ms"] = request.idle_ms;
+    asked["sustained_s"] = request.sustained_s;
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
-    const Json answer = Json::parse(ask(question.dump(), request.worker_timeout_s));
+    const Json answer = answered(ask(asked.dump(), request.worker_timeout_s));
     const double wall_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-    if (answer.contains("error")) fail(ErrorCode::environment, "PyTorch: {}", answer.at("error").get<std::string>());
 
     Measurement measurement;
     measurement.layout = std::string(problem.layout == Layout::channels_last ? "channels-last" : "contiguous");
     measurement.spaced_ms = numbers(answer.at("spaced_ms"), rounds.size(), "times");
     measurement.sustained_ms = answer.at("sustained_ms").get<double>();
     expect_times(measurement.spaced_ms, measurement.sustained_ms, wall_ms);
-    result.versions = answer.at("versions").get<std::map<std::string, std::string>>();
-    measurement.name = fmt::format("PyTorch {}", result.versions.at("PyTorch"));
+    result.versions = versions_of(answer);
+    measurement.name = name_of(answer);
     measurement.notes = {answer.at("benchmark").get<bool>() ? "cudnn.benchmark on" : "cudnn.benchmark off",
                          answer.at("allow_tf32").get<bool>() ? "cudnn.allow_tf32 on" : "cudnn.allow_tf32 off"};
-
-    session.fill(ties);
-    measurement.print =
-        fingerprint_of(session, tie_outputs, numbers(answer.at("tie_outputs"), tie_outputs.size(), "outputs"));
+    measurement.print = print_of(session, request.seed, answer);
     const Json& called = answer.at("outputs");
     if (called.size() != rounds.size())
       fail(ErrorCode::environment, "PyTorch's process answered outputs of {} calls; asked for {}", called.size(),
@@ -169,13 +206,19 @@ BenchReport::Framework TorchReference::measure(Session& session, const BenchRequ
       judge_call(measurement, session, false, outputs, numbers(called[round], outputs.size(), "outputs"));
     }
     result.entry = entry_of(measurement, problem, session.device_name());
-  } catch (const Error& error) {
-    result.reason = error.what();
-  } catch (const Json::exception& error) {
-    result.reason = fmt::format("PyTorch's process answered what is not a result: {}", error.what());
-  } catch (const std::out_of_range&) {
-    result.reason = "PyTorch's process did not say its version";
-  }
+  });
+  return result;
+}
+
+TorchOutputs TorchReference::outputs_on_ties(const Problem& problem, const Device& device, std::uint64_t seed,
+                                             double timeout_s) {
+  TorchOutputs result;
+  result.reason = failure_of([&] {
+    const Json answer = answered(ask(question(problem, device, seed, {}, {}).dump(), timeout_s));
+    result.versions = versions_of(answer);
+    result.name = name_of(answer);
+    result.outputs = numbers(answer.at("tie_outputs"), fingerprint_samples(problem, seed).size(), "outputs");
+  });
   return result;
 }
 

@@ -2,20 +2,16 @@
 
 #include <string>
 
+#include "suite_options.hpp"
 #include "tapconv/workbench.hpp"
 
 namespace tapconv::cli {
 
-/// What `tapconv bench --suite` was asked, as given; empty: not given.
-struct SuiteOptions {
-  std::string suite, math, shard, batch, out, markdown, commit;
-  bool resume = false, json = false;
+/// The rules that times were taken by.
+[[nodiscard]] Json protocol_json(const BenchRequest& request);
 
-  /// Throws Error{usage} for an option that needs --suite, if that is not given.
-  void expect_suite() const;
-};
-
-/// Benches the suite, writes what was asked for after every problem, and returns the exit code. Throws Error.
-[[nodiscard]] int run_suite(const SuiteOptions& options, BenchRequest request);
+/// Benches the suite, writes what was asked for after every problem (`markdown_file` too, unless it is empty), and
+/// returns the exit code. Throws Error.
+[[nodiscard]] int run_suite(const SuiteOptions& options, const std::string& markdown_file, BenchRequest request);
 
 }  // namespace tapconv::cli

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "bench_compare.hpp"
 #include "bench_suite.hpp"
 #include "commands.hpp"
 #include "json.hpp"
@@ -19,7 +20,7 @@ void print_entry(const BenchEntry& entry) {
              entry.arithmetic, entry.name,
              entry.notes.empty() ? "" : fmt::format(" ({})", fmt::join(entry.notes, ", ")),
              entry.max_bound_ratio > 1 ? "  WRONG: outputs beyond the bound" : "",
-             entry.implausible ? "  IMPLAUSIBLE: below the limit" : "");
+             entry.implausible ? fmt::format("  IMPLAUSIBLE: {}", entry.doubt) : "");
 }
 
 void print_text(const BenchReport& report) {
@@ -47,8 +48,8 @@ void print_text(const BenchReport& report) {
     fmt::print("\nReference time / ours: {:.3g} ({}{:.3g} to {:.3g}{})", ratio.median,
                report.rounds < 6 ? "" : "95 %: ", ratio.low, ratio.high,
                ratio.converged ? "" : "; not converged to 2 %");
-    if (report.references.front().arithmetic != report.engine.arithmetic)
-      fmt::print("\nThe reference computes in another arithmetic: {}, not {}.", report.references.front().arithmetic,
+    if (ratio.arithmetic != report.engine.arithmetic)
+      fmt::print("\nThe reference computes in another arithmetic: {}, not {}.", ratio.arithmetic,
                  report.engine.arithmetic);
   }
   if (!report.as_declared) fmt::print("\nWRONG: the engine does not compute as its contract says");
@@ -66,6 +67,7 @@ int run_single(BenchRequest request, bool json_wanted) {
   if (json_wanted) {
     Json json = to_json(report);
     json["seed"] = request.seed;
+    json["protocol"] = protocol_json(request);
     print(json);
   } else {
     print_text(report);
@@ -83,20 +85,19 @@ void add_bench(CLI::App& app, int& exit_code) {
     SuiteOptions suite;
     DeviceOptions device;
     BenchRequest request;
-    std::string against, seed = "0";
+    std::string against, seed = "0", markdown;
+    std::vector<std::string> compare;
+    bool force = false;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("bench");
   options->problem.add(*command, false);
   options->device.add(*command);
   options->device.add_threads(*command);
-  command->add_option("--suite", options->suite.suite)->check(expect_value);
-  command->add_option("--math", options->suite.math)->check(expect_value);
-  command->add_option("--shard", options->suite.shard)->check(expect_value);
-  command->add_option("--out", options->suite.out)->check(expect_value);
-  command->add_flag("--resume", options->suite.resume);
-  command->add_option("--markdown", options->suite.markdown)->check(expect_value);
-  command->add_option("--commit", options->suite.commit)->check(expect_value);
+  options->suite.add(*command);
+  command->add_option("--markdown", options->markdown)->check(expect_value);
+  command->add_option("--compare", options->compare)->expected(2);
+  command->add_flag("--force", options->force);
   command->add_option("--against", options->against);
   command->add_option("--seed", options->seed);
   command->add_option("--rounds", options->request.rounds);
@@ -105,21 +106,31 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_option("--finalists", options->request.finalists);
   command->add_option("--worker-timeout-s", options->request.worker_timeout_s);
   command->callback([options, &exit_code] {
+    const bool compares = !options->compare.empty();
+    if (options->force && !compares) throw Error(ErrorCode::usage, "--force needs --compare");
+    if (compares) {
+      if (!options->suite.suite.empty() || !options->problem.text.empty())
+        throw Error(ErrorCode::usage, "bench takes two files to --compare, or something to time");
+      exit_code = run_comparison(options->compare[0], options->compare[1], options->force, options->device.json);
+      return;
+    }
     BenchRequest& request = options->request;
     request.device = options->device.chosen();
     request.against = split(options->against);
     request.seed = static_cast<std::uint64_t>(parse_number("seed", options->seed, 0));
     SuiteOptions& suite = options->suite;
     if (suite.suite.empty() == options->problem.text.empty())
-      throw Error(ErrorCode::usage, "bench takes a problem, or --suite and a list of problems");
+      throw Error(ErrorCode::usage,
+                  "bench takes a problem, --suite and a list of problems, or --compare and two files");
     if (suite.suite.empty()) {
       suite.expect_suite();
+      if (!options->markdown.empty()) throw Error(ErrorCode::usage, "--markdown needs --suite");
       request.problem = options->problem.problem();
       exit_code = run_single(request, options->device.json);
     } else {
       suite.batch = options->problem.batch;
       suite.json = options->device.json;
-      exit_code = run_suite(suite, request);
+      exit_code = run_suite(suite, options->markdown, request);
     }
   });
 }

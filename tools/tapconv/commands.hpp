@@ -15,6 +15,7 @@ enum ExitCode {
   exit_memory = 6,
   exit_unconverged = 9,
   exit_environment = 10,
+  exit_slower = 11,
 };
 
 /// Each adds one subcommand to `app`; when it is chosen it runs and sets `exit_code`. Their texts are in docs/man.
@@ -23,6 +24,7 @@ void add_explain(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
+void add_fingerprint(CLI::App& app, int& exit_code);
 void add_tune(CLI::App& app, int& exit_code);
 void add_plans(CLI::App& app, int& exit_code);
 void add_specs(CLI::App& app, int& exit_code);

@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "tapconv/cache.hpp"
+#include "tapconv/compare.hpp"
 #include "tapconv/explain.hpp"
+#include "tapconv/fingerprint.hpp"
 #include "tapconv/tune.hpp"
 #include "tapconv/workbench.hpp"
 
@@ -22,6 +24,9 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json to_json(const CheckReport& report);
 [[nodiscard]] Json to_json(const BenchReport& report);
 [[nodiscard]] Json to_json(const SuiteRow& row);
+[[nodiscard]] Json to_json(const BenchComparison& comparison);
+[[nodiscard]] Json to_json(const FingerprintReport& report);
+[[nodiscard]] Json to_json(const FingerprintRow& row);
 [[nodiscard]] Json to_json(const SpecsReport& report);
 [[nodiscard]] Json to_json(const std::vector<ProblemList>& lists);
 [[nodiscard]] Json to_json(const std::vector<NamedProblem>& problems);

@@ -13,9 +13,12 @@ Json entry_json(const BenchEntry& entry) {
             {"spaced_ms", entry.spaced_ms},
             {"spaced_min_ms", entry.spaced_min_ms},
             {"spaced_max_ms", entry.spaced_max_ms},
+            {"spaced_rounds_ms", entry.spaced_rounds_ms},
             {"sustained_ms", entry.sustained_ms},
+            {"sustained_wall_ms", entry.sustained_wall_ms},
             {"max_bound_ratio", number(entry.max_bound_ratio)},
-            {"implausible", entry.implausible}};
+            {"implausible", entry.implausible},
+            {"doubt", entry.doubt}};
   if (entry.reach_share) json["reach_share"] = *entry.reach_share;
   return json;
 }
@@ -24,14 +27,16 @@ bool transforms(const BenchEntry& entry) {
   return std::ranges::any_of(entry.notes, [](const std::string& note) { return note == "winograd" || note == "fft"; });
 }
 
-/// Of each layout, with transforms (Winograd, FFT) and without, the best of the library whose outputs are right.
+/// Of each layout, with transforms (Winograd, FFT) and without, the best of the library whose outputs are right and
+/// whose times can be.
 Json best_json(const BenchReport& report) {
   Json best = Json::array();
   for (const char* const layout : {"contiguous", "channels-last"}) {
     for (const bool with_transforms : {false, true}) {
       // They are in the order of their times.
       const auto found = std::ranges::find_if(report.references, [&](const BenchEntry& entry) {
-        return entry.layout == layout && transforms(entry) == with_transforms && entry.max_bound_ratio <= 1;
+        return entry.layout == layout && transforms(entry) == with_transforms && entry.max_bound_ratio <= 1 &&
+               !entry.implausible;
       });
       if (found == report.references.end()) continue;
       best.push_back({{"layout", layout},
@@ -64,6 +69,7 @@ Json to_json(const BenchReport& report) {
             {"rounds", report.rounds},
             {"dropped_rounds", report.dropped_rounds},
             {"as_declared", report.as_declared},
+            {"ratio_reference", ""},
             {"ratio", nullptr},
             {"ratio_low", nullptr},
             {"ratio_high", nullptr},
@@ -83,6 +89,7 @@ Json to_json(const BenchReport& report) {
                                   {"reason", framework.reason},
                                   {"versions", framework.versions}});
   if (report.ratio) {
+    json["ratio_reference"] = report.ratio->reference;
     json["ratio"] = report.ratio->median;
     json["ratio_low"] = report.ratio->low;
     json["ratio_high"] = report.ratio->high;

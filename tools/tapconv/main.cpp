@@ -68,6 +68,7 @@ int main(int argc, char** argv) {
   add_run(app, exit_code);
   add_check(app, exit_code);
   add_bench(app, exit_code);
+  add_fingerprint(app, exit_code);
   add_tune(app, exit_code);
   add_plans(app, exit_code);
   add_specs(app, exit_code);

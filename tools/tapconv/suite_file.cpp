@@ -4,49 +4,31 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 
 #include "tapconv/error.hpp"
 
 namespace tapconv::cli {
-namespace {
 
-/// What decides whether rows of two runs can stand in one file.
-constexpr std::array identity{"suite",  "against", "protocol",          "device", "device_name", "versions",
-                              "commit", "tapconv", "device_code_sha256"};
-
-}  // namespace
-
-Json SuiteHeader::json() const {
-  const SpecsReport device = describe(request.device);
-  Json header{{"script", fmt::format("tapconv bench --suite {}{}{}", suite,
-                                     request.against.empty() ? "" : " --against ", fmt::join(request.against, ","))},
-              {"date", ""},
-              {"suite", suite},
-              {"against", request.against},
-              {"protocol",
-               {{"seed", request.seed},
-                {"rounds", request.rounds},
-                {"idle_ms", request.idle_ms},
-                {"sustained_s", request.sustained_s},
-                {"finalists", request.finalists}}},
-              {"device", name(request.device)},
-              {"threads", request.device.threads},
-              {"device_name", device.device_name},
-              {"versions", device.versions},
-              {"commit", commit},
-              {"tapconv", TAPCONV_VERSION},
-              {"device_code_sha256", device_code_sha256()}};
-  if (request.device.kind == Device::Kind::cuda) {
-    header["gpu"] = device.device_name;
-    header["driver"] = device.versions.at("display driver");
+Json header_of(const SuiteHeader& header, const Device& device, const Json& asked) {
+  const SpecsReport described = describe(device);
+  Json json{{"script", header.script}, {"date", ""}, {"suite", header.suite}};
+  json.update(asked);
+  json.update({{"device", name(device)},
+               {"threads", device.threads},
+               {"device_name", described.device_name},
+               {"versions", described.versions},
+               {"commit", header.commit},
+               {"tapconv", TAPCONV_VERSION},
+               {"device_code_sha256", device_code_sha256()}});
+  if (device.kind == Device::Kind::cuda) {
+    json["gpu"] = described.device_name;
+    json["driver"] = described.versions.at("display driver");
   }
-  return header;
+  return json;
 }
 
-SuiteResults::SuiteResults(const SuiteHeader& header, const std::vector<NamedProblem>& problems)
-    : document_(header.json()) {
+SuiteResults::SuiteResults(Json header, const std::vector<NamedProblem>& problems) : document_(std::move(header)) {
   for (const NamedProblem& problem : problems) order_.push_back(key(problem.name, spell(problem.problem)));
   document_["rows"] = Json::array();
 }
@@ -59,8 +41,9 @@ void SuiteResults::resume(const std::filesystem::path& file) {
   try {
     const Json earlier = Json::parse(stream);
     std::vector<std::string> others;
-    for (const char* const field : identity) {
-      if (earlier.at(field) != document_.at(field)) others.emplace_back(field);
+    for (const auto& [field, value] : document_.items()) {
+      const bool same_run = field == "script" || field == "date" || field == "rows";
+      if (!same_run && earlier.at(field) != value) others.push_back(field);
     }
     if (!others.empty()) {
       fmt::print(stderr, "tapconv: {} is of another run ({} differ): its rows are measured again\n", file.string(),
@@ -82,9 +65,9 @@ bool SuiteResults::has(const NamedProblem& problem) const {
   return rows_.contains(key(problem.name, spell(problem.problem)));
 }
 
-void SuiteResults::add(const SuiteRow& row) {
-  rows_.insert_or_assign(key(row.named.name, spell(row.named.problem)), to_json(row));
-  document_["date"] = row.date;
+void SuiteResults::add(const NamedProblem& problem, const std::string& date, const Json& row) {
+  rows_.insert_or_assign(key(problem.name, spell(problem.problem)), row);
+  document_["date"] = date;
   rebuild();
 }
 

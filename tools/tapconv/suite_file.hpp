@@ -8,27 +8,27 @@
 
 namespace tapconv::cli {
 
-/// What was asked of a suite and what it is measured by: rows belong together only if all of this is the same.
+/// What the header of a suite's results says of the run besides the device.
 struct SuiteHeader {
-  std::string suite, commit;  ///< `commit` may be empty
-  BenchRequest request;
-
-  /// With the date, the device and the versions of now.
-  [[nodiscard]] Json json() const;
+  std::string script, suite, commit;  ///< `commit` may be empty
 };
 
-/// The results of a suite as one JSON object (docs/schemas/suite.schema.json): its rows in the order of `problems`,
-/// whatever the order in which they were measured.
+/// The header with the device and versions of now, and with the fields of `asked`: what rows were measured by. Rows
+/// belong together only if all of it but script and date is the same.
+[[nodiscard]] Json header_of(const SuiteHeader& header, const Device& device, const Json& asked);
+
+/// The results of a suite as one JSON object: a header and rows, in the order of `problems` whatever the order in which
+/// they were measured. A row has at least name, problem, date, and report, which is null where there is none.
 class SuiteResults {
  public:
-  SuiteResults(const SuiteHeader& header, const std::vector<NamedProblem>& problems);
+  SuiteResults(Json header, const std::vector<NamedProblem>& problems);
 
   /// Takes over the rows of an earlier run's file that were measured, if it was measured by the same; else says on
   /// standard error why not. No file is an earlier run without rows. Throws Error{environment} for a file of something
   /// else.
   void resume(const std::filesystem::path& file);
   [[nodiscard]] bool has(const NamedProblem& problem) const;
-  void add(const SuiteRow& row);
+  void add(const NamedProblem& problem, const std::string& date, const Json& row);
   [[nodiscard]] const Json& json() const { return document_; }
 
  private:
