@@ -44,10 +44,11 @@ std::string other_arithmetic(const CheckReport& report) {
                      declared.empty() ? "" : fmt::format("; {} declares that", declared));
 }
 
-/// What is known beyond what is wrong: the diagnosis, or the arithmetic of another contract.
+/// What is known beyond what is wrong: the arithmetic of another contract, which ties tell better than the tensors of a
+/// diagnosis do; else the diagnosis.
 std::string cause(const CheckReport& report) {
-  if (report.diagnosis && !report.diagnosis->sentence.empty()) return " " + report.diagnosis->sentence;
-  return other_arithmetic(report);
+  if (std::string arithmetic = other_arithmetic(report); !arithmetic.empty()) return arithmetic;
+  return report.diagnosis && !report.diagnosis->sentence.empty() ? " " + report.diagnosis->sentence : "";
 }
 
 /// The reason of the first failed stage before "full" (`before`), or of the first one after it; empty if there is none.

@@ -145,6 +145,8 @@ TEST(Sentence, BeginsWithTheFirstFailedStageAndEndsWithTheDiagnosis) {
   EXPECT_TRUE(sentence(report).ends_with(" It was computed in bf16 operands.")) << sentence(report);
   report.diagnosis = Diagnosis{};
   report.diagnosis->sentence = "The filter is flipped.";
+  EXPECT_TRUE(sentence(report).ends_with(" It was computed in bf16 operands.")) << sentence(report);
+  report.arithmetic = "unknown";
   EXPECT_TRUE(sentence(report).ends_with("1x1x4. The filter is flipped.")) << sentence(report);
 
   // Of the problem itself the sentence says more than a stage after it.
