@@ -8,27 +8,56 @@
 #include <string_view>
 #include <vector>
 
+#include "tapconv/diagnosis.hpp"
 #include "tapconv/engine.hpp"
 
 namespace tapconv {
+
+/// The tensors of a problem in host memory: dense in its types and layout; absent where it has none.
+struct HostViews {
+  TensorView input, weight;
+  std::optional<TensorView> bias{}, pointwise_weight{}, pointwise_bias{}, residual{};
+  MutableTensorView output;
+};
+
+/// Somebody's implementation of convolutions, to be checked.
+struct HostFunction {
+  std::string name;  ///< for people
+  /// Computes a problem: writes every output and nothing else, and keeps no pointer when it returns. It is called many
+  /// times, for the problem of the check and for others like it, with other numbers at the same addresses. Throws
+  /// Error{usage} for a problem that it does not take.
+  std::function<void(const Problem& problem, const HostViews& tensors)> compute;
+};
+
+/// The stages of a check, in order: docs/numerics.md says what each demands.
+inline constexpr std::string_view check_stages[] = {"integers",      "impulses",   "full",    "fingerprint",
+                                                    "distributions", "neighbours", "special", "integrity"};
 
 /// What to check, and against what.
 struct CheckRequest {
   Problem problem;
   Device device;
   TensorSource tensors;
+  std::optional<HostFunction> function;  ///< computes in the engine's place; with its name
+  std::string solver;                    ///< of the engine, by name, at its best configuration (on cuda); empty: any
   /// A result that somebody computed from `tensors`, judged in the place of the engine's. With any strides, in the
   /// problem's output type.
   std::optional<Tensor> output;
   std::string against;  ///< "cudnn" (on cuda), "onednn" (on cpu), or empty: the oracle alone
   /// How many outputs to examine, spread over all; 0: every one. Absent: as many as take about a second.
   std::optional<std::int64_t> samples;
+  std::vector<std::string> stages;  ///< of check_stages; empty: all that apply
+  /// From which tensors are drawn, those given and those of `full` and `fingerprint` excepted. Absent: nobody knows it
+  /// beforehand.
+  std::optional<std::uint64_t> secret_seed;
   Progress progress;
 };
 
 /// The outputs of one set of tensors, judged by the oracle under the problem's contract.
 struct CheckCase {
-  std::string tensors;                    ///< "given", "uniform", "sparse" or "ties"
+  std::string tensors;                    ///< "given", "uniform", "sparse", "ties", "exact integers", "normal", ...
+  std::string problem;                    ///< that was computed, if it is another than its stage's: canonical spelling
+  bool exact = false;                     ///< outputs with exact sums must be equal to them: `violations` counts others
   std::int64_t outputs = 0;               ///< how many were examined
   std::int64_t violations = 0;            ///< beyond the contract's bound
   std::int64_t nans = 0;                  ///< NaN where the oracle has a number
@@ -38,10 +67,24 @@ struct CheckCase {
   double worst_actual = 0, worst_expected = 0;
   double max_error = 0, rms_error = 0;
   double sequential_rms_error = 0;  ///< of a chain of binary32 FMAs over the same operands
-  /// Whether the RMS error is at most twice the chain's, or 2^-23 of the outputs' RMS. Not asked of sparse
-  /// tensors, of TF32, and of fewer than 64 outputs: true.
+  /// Whether the RMS error is like that of honest summation (docs/numerics.md). Not asked of tensors that are sparse or
+  /// whose magnitudes differ much, of TF32, and where the chain errs in fewer than 64 outputs: true.
   bool accurate = true;
 };
+
+/// One stage of a check.
+struct CheckStage {
+  enum class Result { passed, failed, skipped };
+  std::string name;  ///< one of check_stages
+  Result result = Result::passed;
+  std::string reason;              ///< what is wrong, or why it was skipped; no full stop
+  std::string problem;             ///< that it ran on, in canonical spelling: the check's own, or one reduced from it
+  std::vector<CheckCase> cases;    ///< those of "full" are CheckReport::cases
+  std::vector<std::string> notes;  ///< what was not examined, and why
+};
+
+/// "passed", "failed", "skipped".
+[[nodiscard]] std::string_view name(CheckStage::Result result) noexcept;
 
 /// The reference beside the result, on the first case's tensors.
 struct ReferenceVerdict {
@@ -61,8 +104,12 @@ struct CheckReport {
   Problem problem;
   Device device;
   std::string device_name, solver;
-  std::vector<CheckCase> cases;
-  std::string arithmetic;  ///< the result's fingerprint; "undecided": `indistinguishable` explain it equally well
+  std::vector<CheckCase> cases;        ///< on the problem itself, of the stage "full"
+  std::vector<CheckStage> stages;      ///< in order
+  std::uint64_t secret_seed = 0;       ///< with this one the check can be repeated
+  std::optional<Diagnosis> diagnosis;  ///< of the first wrong result
+  std::string arithmetic;  ///< the result's fingerprint; empty if that was not asked; "undecided": `indistinguishable`
+                           ///< explain it equally well
   std::vector<std::string> indistinguishable;  ///< only of a given output: its tensors may not show the arithmetic
   std::string expected_arithmetic;             ///< what the contract declares
   std::optional<ReferenceVerdict> reference;
@@ -70,9 +117,10 @@ struct CheckReport {
   std::string sentence;  ///< the verdict in words
 };
 
-/// Computes the problem and judges it: on the given or seeded tensors, on sparse ones (few products a sum, where
-/// bounds bite) and on ones full of ties (which show the operands' rounding). A given output is judged on the given or
-/// seeded tensors alone; on a CPU that needs no CPU engine. Throws Error.
+/// Computes the problem and judges it, stage by stage. "full" is the problem itself: on the given or seeded tensors, on
+/// sparse ones (few products a sum, where bounds bite) and on ones full of ties, which show the operands' rounding to
+/// "fingerprint". The others compute often, on the problem if it is small, else on reduced(problem). A given output is
+/// judged by these two stages, on the given or seeded tensors alone; on a CPU that needs no CPU engine. Throws Error.
 [[nodiscard]] CheckReport check(const CheckRequest& request);
 
 /// What to time, and against what.

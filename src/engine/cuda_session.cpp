@@ -6,6 +6,7 @@
 #include "engine/cuda_tensors.hpp"
 #include "engine/cudnn_reference.hpp"
 #include "engine/persisting_l2.hpp"
+#include "engine/host_tensors.hpp"
 #include "plan/cuda_plan.hpp"
 #include "problem/text.hpp"
 
@@ -40,6 +41,11 @@ class CudaSession final : public Session {
   [[nodiscard]] std::string device_name() const override { return context_.facts().name; }
   void fill(const Recipes& recipes) override { tensors_.fill(recipes); }
   void upload(const Operands& operands) override { tensors_.upload(operands); }
+  [[nodiscard]] Operands host_operands() override {
+    host_.emplace(problem());
+    tensors_.download(*host_);
+    return host_->operands();
+  }
   void poison() override { tensors_.fill_output(poison_byte); }
   void upload_output(std::span<const std::byte> output) override { tensors_.upload_output(output); }
   [[nodiscard]] Outputs gather(std::span<const std::int64_t> outputs) override { return tensors_.gather(outputs); }
@@ -103,6 +109,7 @@ class CudaSession final : public Session {
   CudaTensors tensors_;
   cuda::Event start_, stop_;
   std::optional<CudaEngine> engine_;
+  std::optional<HostTensors> host_;  // what host_operands() brought
 };
 
 }  // namespace

@@ -211,6 +211,19 @@ Tensor CudaTensors::download() {
           owner};
 }
 
+void CudaTensors::download(HostTensors& target) const {
+  stream_.synchronize();
+  const auto download_one = [](const cuda::Buffer& buffer, std::vector<std::byte>& bytes) {
+    if (!bytes.empty()) buffer.download(bytes);
+  };
+  download_one(input_, target.input);
+  download_one(weight_, target.weight);
+  download_one(bias_, target.bias);
+  download_one(pointwise_weight_, target.pointwise_weight);
+  download_one(pointwise_bias_, target.pointwise_bias);
+  download_one(residual_, target.residual);
+}
+
 void CudaTensors::transpose(const shared::TransposeArguments& arguments) {
   const cuda::Kernel& kernel =
       *cuda::load(context_, kernel_source("tapconv_transpose", "tapconv/tools.cuh", "", "256", "TransposeArguments",

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/compiler.hpp"
+#include "engine/host_tensors.hpp"
 #include "engine/session.hpp"
 #include "plan/cuda_plan.hpp"
 
@@ -28,6 +29,8 @@ class CudaTensors {
   [[nodiscard]] Outputs gather(std::span<const std::int64_t> outputs);
   [[nodiscard]] std::vector<OracleOutput> evaluate(std::span<const std::int64_t> outputs, OperandRounding rounding);
   [[nodiscard]] Tensor download();
+  /// Brings the operands, not the output, to `target`, which is of the same problem.
+  void download(HostTensors& target) const;
 
   /// target[o][c][r] = source[o][r][c].
   void transpose(const shared::TransposeArguments& arguments);

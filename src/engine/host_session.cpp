@@ -42,6 +42,8 @@ class HostSession final : public Session {
     copy(operands.residual, tensors_.residual);
   }
 
+  [[nodiscard]] Operands host_operands() override { return tensors_.operands(); }
+
   void poison() override { std::memset(tensors_.output.data(), poison_byte, tensors_.output.size()); }
 
   void upload_output(std::span<const std::byte> output) override { copy(output, tensors_.output); }

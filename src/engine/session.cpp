@@ -13,13 +13,6 @@
 namespace tapconv {
 namespace {
 
-/// Products of one output of a plain problem.
-double reduction(const Problem& problem) {
-  double length = static_cast<double>(problem.in_channels / problem.groups);
-  for (const std::int64_t taps : problem.kernel) length *= static_cast<double>(taps);
-  return length;
-}
-
 /// The seeds of the operands are apart, so that no two tensors are correlated.
 constexpr std::uint64_t operand_count = 6;
 
@@ -61,10 +54,17 @@ std::unique_ptr<Executable> Session::engine_by(const Chooser&) {
   fail(ErrorCode::usage, "device = {}; its plans cannot be chosen; valid: cuda, cuda:N", device_name());
 }
 
+double products_of_output(const Problem& problem) {
+  double length = static_cast<double>(problem.in_channels / problem.groups);
+  for (const std::int64_t taps : problem.kernel) length *= static_cast<double>(taps);
+  return length;
+}
+
 Recipes uniform_recipes(const Problem& problem, std::uint64_t seed) {
   using shared::Values;
   const std::vector<Problem> parts = stages(problem);
-  const double scale = 1 / std::sqrt(reduction(parts.front())), pointwise = 1 / std::sqrt(reduction(parts.back()));
+  const double scale = 1 / std::sqrt(products_of_output(parts.front())),
+               pointwise = 1 / std::sqrt(products_of_output(parts.back()));
   return seeded({.input = recipe(Values::unit, 1),
                  .weight = recipe(Values::signed_, scale),
                  .bias = recipe(Values::signed_, scale),
@@ -79,8 +79,8 @@ Recipes sparse_recipes(const Problem& problem, std::uint64_t seed) {
   // On average eight products a sum, so that K runs from 0 to about 16. Where two sums follow each other the pointwise
   // weights are as sparse.
   const std::vector<Problem> parts = stages(problem);
-  const auto keep = static_cast<float>(std::min(1.0, 8 / reduction(parts.front())));
-  const auto keep_pointwise = static_cast<float>(std::min(1.0, 8 / reduction(parts.back())));
+  const auto keep = static_cast<float>(std::min(1.0, 8 / products_of_output(parts.front())));
+  const auto keep_pointwise = static_cast<float>(std::min(1.0, 8 / products_of_output(parts.back())));
   return seeded({.input = recipe(Values::signed_, 1, keep),
                  .weight = recipe(Values::signed_, 1),
                  .bias = recipe(Values::signed_, 1, 0.5f),

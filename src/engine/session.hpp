@@ -38,6 +38,9 @@ class Executable {
   virtual void run() = 0;
   /// Brings the result into the session's output. Not timed.
   virtual void finish() {}
+  /// What the last run has written so far beside its output, or changed of the output after it had ended, in words;
+  /// empty: nothing that can be seen.
+  [[nodiscard]] virtual std::string trespass() { return {}; }
 };
 
 /// A problem's tensors on one device, with the oracle over them and the things that compute them. Not thread-safe.
@@ -46,6 +49,9 @@ class Session {
   static std::unique_ptr<Session> open(const Problem& problem, const Device& device);
   virtual ~Session() = default;
 
+  /// What poison() fills the output with.
+  static constexpr unsigned char poison_byte = 0xff;
+
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] virtual std::string device_name() const = 0;
 
@@ -53,6 +59,8 @@ class Session {
   virtual void fill(const Recipes& recipes) = 0;
   /// Replaces operands; empty spans keep what is there.
   virtual void upload(const Operands& operands) = 0;
+  /// The operands as they are now. The memory is the session's own and is good until they change.
+  [[nodiscard]] virtual Operands host_operands() = 0;
   /// Fills the output with the NaN whose bits are all set.
   virtual void poison() = 0;
   /// Puts a result that somebody else computed in the output's place: dense, in the problem's type and layout.
@@ -89,11 +97,13 @@ class Session {
 
  protected:
   explicit Session(const Problem& problem) : problem_(problem) {}
-  static constexpr unsigned char poison_byte = 0xff;
 
  private:
   Problem problem_;
 };
+
+/// The largest number of products of one output of a plain problem: channels of a group times taps.
+[[nodiscard]] double products_of_output(const Problem& problem);
 
 /// The recipes of a layer as PyTorch initialises it, with inputs uniform in [0, 1).
 [[nodiscard]] Recipes uniform_recipes(const Problem& problem, std::uint64_t seed);

@@ -34,6 +34,10 @@ std::int64_t default_samples(const Problem& problem, const Device& device) {
 
 void execute(Session& session, Executable& executable) {
   session.poison();
+  compute_over_output(session, executable);
+}
+
+void compute_over_output(Session& session, Executable& executable) {
   executable.prepare();
   executable.run();
   executable.finish();
@@ -61,6 +65,13 @@ std::vector<std::int64_t> output_place(const Problem& problem, std::int64_t outp
     output /= size;
   }
   return place;
+}
+
+std::int64_t output_index(const Problem& problem, const std::vector<std::int64_t>& place) {
+  const std::vector<std::int64_t> shape = output_shape(problem);
+  std::int64_t index = 0;
+  for (std::size_t i = 0; i < shape.size(); ++i) index = index * shape[i] + place[i];
+  return index;
 }
 
 }  // namespace tapconv

@@ -19,6 +19,9 @@ void expect_reference(const std::string& against, const Device& device);
 /// Runs `executable` on the session's operands as they are, from a poisoned output to a finished one.
 void execute(Session& session, Executable& executable);
 
+/// The same on the output as it is.
+void compute_over_output(Session& session, Executable& executable);
+
 /// The outputs that show an arithmetic: at most a few thousand.
 [[nodiscard]] std::vector<std::int64_t> fingerprint_samples(const Problem& problem, std::uint64_t seed);
 
@@ -31,5 +34,8 @@ void execute(Session& session, Executable& executable);
 
 /// Places of a linear output index: (n, k, spatial...).
 [[nodiscard]] std::vector<std::int64_t> output_place(const Problem& problem, std::int64_t output);
+
+/// The inverse.
+[[nodiscard]] std::int64_t output_index(const Problem& problem, const std::vector<std::int64_t>& place);
 
 }  // namespace tapconv

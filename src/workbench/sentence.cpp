@@ -23,6 +23,12 @@ std::string percent(std::int64_t part, std::int64_t whole) {
                      100.0 * static_cast<double>(part) / static_cast<double>(std::max<std::int64_t>(whole, 1)));
 }
 
+/// "uniform tensors", "NaNs in the input".
+std::string tensors_of(const CheckCase& item) {
+  const bool is_adjective = item.tensors.find(' ') == std::string::npos;
+  return is_adjective ? item.tensors + " tensors" : item.tensors;
+}
+
 /// How a problem declares an arithmetic of TF32; empty for others.
 std::string keywords(const std::string& arithmetic) {
   if (arithmetic == "tf32-rna" || arithmetic == "tf32-rn") return "math=tf32, rounding=" + arithmetic.substr(5);
@@ -32,45 +38,59 @@ std::string keywords(const std::string& arithmetic) {
 /// What a wrong result shows beyond being wrong: the arithmetic of another contract.
 std::string other_arithmetic(const CheckReport& report) {
   const std::string& shown = report.arithmetic;
-  if (shown == report.expected_arithmetic || shown == "undecided" || shown == "unknown") return "";
+  if (shown.empty() || shown == report.expected_arithmetic || shown == "undecided" || shown == "unknown") return "";
   const std::string declared = keywords(shown);
   return fmt::format(" It was computed in {}{}.", describe(shown),
                      declared.empty() ? "" : fmt::format("; {} declares that", declared));
 }
 
-/// The first case that breaks the contract, or why none does.
-std::string own_verdict(const CheckReport& report) {
-  for (const CheckCase& item : report.cases) {
-    if (item.unwritten.value_or(0) > 0)
-      return fmt::format("Wrong: {} of the outputs examined on {} tensors were never written.",
-                         percent(*item.unwritten, item.outputs), item.tensors);
-    if (item.violations > 0)
-      return fmt::format(
-                 "Wrong: {} of the outputs examined on {} tensors are beyond the {} bound{}; the worst, output ({}), "
-                 "is "
-                 "{:.9g} where {:.9g} is exact.",
-                 percent(item.violations, item.outputs), item.tensors, name(report.problem.contract),
-                 item.nans > 0 ? fmt::format(", {} are NaN", percent(item.nans, item.outputs)) : "",
-                 fmt::join(item.worst_place, ", "), item.worst_actual, item.worst_expected) +
-             other_arithmetic(report);
+/// What is known beyond what is wrong: the arithmetic of another contract, which ties tell better than the tensors of a
+/// diagnosis do; else the diagnosis.
+std::string cause(const CheckReport& report) {
+  if (std::string arithmetic = other_arithmetic(report); !arithmetic.empty()) return arithmetic;
+  return report.diagnosis && !report.diagnosis->sentence.empty() ? " " + report.diagnosis->sentence : "";
+}
+
+/// The reason of the first failed stage before "full" (`before`), or of the first one after it; empty if there is none.
+/// The stages "full" and "fingerprint" have sentences of their own.
+std::string failed_stage(const CheckReport& report, bool before) {
+  bool is_before = true;
+  for (const CheckStage& stage : report.stages) {
+    if (stage.name == "full" || stage.name == "fingerprint")
+      is_before = false;
+    else if (is_before == before && stage.result == CheckStage::Result::failed)
+      return fmt::format("Wrong: {}{}.", stage.reason,
+                         stage.problem == spell(report.problem) ? "" : fmt::format(", computing {}", stage.problem));
   }
-  if (report.arithmetic != report.expected_arithmetic && report.indistinguishable.empty())
+  return "";
+}
+
+bool is_inaccurate(const CheckCase& item) { return !item.accurate && item.violations == 0; }
+
+bool has_fault(const CheckCase& item) { return item.violations > 0 || item.unwritten.value_or(0) > 0; }
+
+/// The first thing that breaks the contract; empty if nothing does.
+std::string fault(const CheckReport& report) {
+  if (std::string text = failed_stage(report, true); !text.empty()) return text + cause(report);
+  const auto worst = std::ranges::find_if(report.cases, has_fault);
+  if (worst != report.cases.end()) return fmt::format("Wrong: {}.", fault_of(*worst, report.problem)) + cause(report);
+  if (!report.arithmetic.empty() && report.arithmetic != report.expected_arithmetic && report.indistinguishable.empty())
     return fmt::format(
         "Wrong: every output examined is within the {} bound, but it shows {} where the contract says {}.",
         name(report.problem.contract), describe(report.arithmetic), describe(report.expected_arithmetic));
-  for (const CheckCase& item : report.cases) {
-    if (!item.accurate)
-      return fmt::format(
-          "Wrong: every output examined is within the {} bound, but the RMS error on {} tensors, {:.2g}, is more than "
-          "twice that of a chain of fused multiply-adds, {:.2g}.",
-          name(report.problem.contract), item.tensors, item.rms_error, item.sequential_rms_error);
-  }
-  const double worst = std::max_element(report.cases.begin(), report.cases.end(), [](const auto& a, const auto& b) {
-                         return a.worst_ratio < b.worst_ratio;
-                       })->worst_ratio;
+  const auto inaccurate = std::ranges::find_if(report.cases, is_inaccurate);
+  if (inaccurate != report.cases.end()) return fmt::format("Wrong: {}.", fault_of(*inaccurate, report.problem));
+  if (std::string text = failed_stage(report, false); !text.empty()) return text + cause(report);
+  return "";
+}
+
+std::string praise(const CheckReport& report) {
+  if (report.cases.empty()) return "Right: every stage that was asked for is passed.";
+  const double worst = std::ranges::max(report.cases, {}, &CheckCase::worst_ratio).worst_ratio;
   const std::string within =
       fmt::format("Right: every output examined is within the {} bound (the worst uses {:.2g} of it)",
                   name(report.problem.contract), worst);
+  if (report.arithmetic.empty()) return within + ".";
   if (!report.indistinguishable.empty())
     return within +
            fmt::format("; these tensors do not show in which arithmetic it was computed: {} explain it equally well.",
@@ -106,8 +126,30 @@ std::string against_reference(const CheckReport& report) {
 
 }  // namespace
 
+std::string fault_of(const CheckCase& item, const Problem& problem) {
+  if (item.unwritten.value_or(0) > 0)
+    return fmt::format("{} of the outputs examined on {} were never written", percent(*item.unwritten, item.outputs),
+                       tensors_of(item));
+  if (item.violations > 0) {
+    const std::string wrong =
+        item.exact ? "are not the exact sum" : fmt::format("are beyond the {} bound", name(problem.contract));
+    const std::string nans = item.nans > 0 ? fmt::format(", {} are NaN", percent(item.nans, item.outputs)) : "";
+    return fmt::format("{} of the outputs examined on {} {}{}; the worst, output ({}), is {:.9g} where {:.9g} is exact",
+                       percent(item.violations, item.outputs), tensors_of(item), wrong, nans,
+                       fmt::join(item.worst_place, ", "), item.worst_actual, item.worst_expected);
+  }
+  if (!item.accurate)
+    return fmt::format(
+        "every output examined is within the {} bound, but the RMS error on {}, {:.2g}, is more than twice "
+        "that of a chain of fused multiply-adds, {:.2g}",
+        name(problem.contract), tensors_of(item), item.rms_error, item.sequential_rms_error);
+  return "";
+}
+
 std::string sentence(const CheckReport& report) {
-  return own_verdict(report) + (report.reference ? against_reference(report) : "");
+  std::string verdict = fault(report);
+  if (verdict.empty()) verdict = praise(report);
+  return verdict + (report.reference ? against_reference(report) : "");
 }
 
 }  // namespace tapconv

@@ -195,6 +195,27 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(["uniform", "sparse", "ties"], [case["tensors"] for case in report["cases"]])
             self.assertEqual(report["expected_arithmetic"], report["arithmetic"])
 
+    def test_check_runs_its_stages(self) -> None:
+        problem = "Conv2d(6, 8, 3, padding=1) @ 2x6x9x11"
+        stages = ["integers", "impulses", "full", "fingerprint", "distributions", "neighbours", "special", "integrity"]
+        report = json.loads(tapconv("check", problem, "--device", "cpu", "--json").stdout)
+        self.assertEqual(stages, [stage["name"] for stage in report["stages"]])
+        self.assertEqual({"passed"}, {stage["result"] for stage in report["stages"]})
+        self.assertIsNone(report["diagnosis"])
+
+        seeded = [json.loads(tapconv("check", problem, "--device", "cpu", "--seed", "7", "--json").stdout) for _ in range(2)]
+        self.assertEqual(seeded[0], seeded[1])
+        self.assertEqual(7, seeded[0]["secret_seed"])
+
+        quick = json.loads(tapconv("check", problem, "--device", "cpu", "--quick", "--json").stdout)
+        self.assertEqual(["full", "fingerprint"], [stage["name"] for stage in quick["stages"]])
+        some = tapconv("check", problem, "--device", "cpu", "--stages", "integers,special")
+        self.assertEqual(0, some.returncode, some.stderr)
+        self.assertIn("Right: every stage that was asked for is passed.", some.stdout)
+        self.assertRegex(some.stdout, r"(?m)^  integers +passed +2 sets of tensors")
+        for arguments in (["--stages", "nothing"], ["--stages", ""], ["--stages", "full", "--quick"], ["--solver", "direct"]):
+            self.assertEqual(2, tapconv("check", problem, "--device", "cpu", *arguments).returncode, arguments)
+
     def test_check_against_onednn(self) -> None:
         report = json.loads(
             tapconv("check", "Conv2d(16, 24, 3, math=tf32) @ 2x16x20x20", "--device", "cpu", "--against", "onednn", "--json").stdout

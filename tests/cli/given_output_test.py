@@ -103,6 +103,8 @@ class GivenOutput(unittest.TestCase):
         report = self.check(5, problem, "--output", str(y), "--samples", "all")
         case = report["cases"][0]
         self.assertEqual([1, 4, 3, 7], case["worst_place"])
+        self.assertEqual(["full"], [stage["name"] for stage in report["stages"] if stage["result"] == "failed"])
+        self.assertEqual(2 * 6 * 12 * 10, report["diagnosis"]["outputs"])
         self.assertEqual(1, case["violations"])
         self.assertAlmostEqual(values[place], case["worst_expected"], 5)
         self.assertAlmostEqual(1, case["worst_actual"] - case["worst_expected"], 5)

@@ -1,5 +1,10 @@
+#include <algorithm>
+
+#include "engine/session.hpp"
 #include "gpu_test.hpp"
+#include "tapconv/error.hpp"
 #include "tapconv/workbench.hpp"
+#include "workbench/exact_operands.hpp"
 
 namespace tapconv {
 namespace {
@@ -41,6 +46,67 @@ TEST_F(Check, TheSameArithmeticPassesTheCustomaryCheck) {
   EXPECT_TRUE(report.passed);
   ASSERT_TRUE(report.reference.has_value());
   EXPECT_EQ(0, report.reference->failures) << report.sentence;
+}
+
+TEST_F(Check, EveryStagePassesOnTheProblemItselfAndOnAReducedOne) {
+  for (const char* text :
+       {"Conv2d(16, 24, 3, padding=1, math=fp32) @ 2x16x20x20",
+        "Conv2d(64, 64, 3, padding=1, math=ieee) @ 16x64x128x128",
+        "ConvTranspose2d(16, 8, 4, stride=2, padding=1, dtype=bfloat16, layout=channels_last) @ 2x16x9x9",
+        "DepthwiseSeparable1d(12, 10, 3, padding=1, math=tf32) @ 2x12x50"}) {
+    CheckRequest request;
+    request.problem = parse_problem(text);
+    request.device = {.kind = Device::Kind::cuda, .index = 0};
+    request.solver = "direct";
+    request.secret_seed = 3;
+    const CheckReport report = check(request);
+    EXPECT_TRUE(report.passed) << report.sentence;
+    EXPECT_EQ(std::size(check_stages), report.stages.size());
+    for (const CheckStage& stage : report.stages) EXPECT_EQ(CheckStage::Result::passed, stage.result) << stage.name;
+  }
+}
+
+TEST_F(Check, AHostFunctionIsJudgedOnADeviceToo) {
+  CheckRequest request;
+  request.problem = parse_problem("Conv1d(1, 1, 1, bias=False) @ 1x1x100");
+  request.device = {.kind = Device::Kind::cuda, .index = 0};
+  bool changes_input = false;
+  request.function =
+      HostFunction{"scale", [&](const Problem& problem, const HostViews& tensors) {
+                     if (problem.kernel[0] != 1 || problem.in_channels != 1 || problem.out_channels != 1 ||
+                         problem.stride[0] != 1 || problem.padding_lo[0] != 0 || problem.padding_hi[0] != 0)
+                       throw Error(ErrorCode::usage, "another layer");
+                     const auto* x = static_cast<const float*>(tensors.input.data);
+                     const float w = *static_cast<const float*>(tensors.weight.data);
+                     auto* y = static_cast<float*>(tensors.output.data);
+                     for (std::int64_t i = 0; i < element_count(tensors.output.shape); ++i) y[i] = w * x[i] + 0.0f;
+                     if (changes_input) const_cast<float*>(x)[0] += 1;
+                   }};
+  const CheckReport right = check(request);
+  EXPECT_TRUE(right.passed) << right.sentence;
+  changes_input = true;
+  const CheckReport wrong = check(request);
+  EXPECT_FALSE(wrong.passed);
+  EXPECT_NE(wrong.sentence.find("the input was changed"), std::string::npos) << wrong.sentence;
+}
+
+TEST_F(Check, OperandsComeBackAsTheyWereUploadedAndDrawn) {
+  const Problem problem = parse_problem("DepthwiseSeparable2d(4, 6, 3, residual=True) @ 2x4x8x8");
+  const Device device{.kind = Device::Kind::cuda, .index = 0};
+  const auto session = Session::open(problem, device), host = Session::open(problem, Device{});
+  const auto expect_equal = [&] {
+    const Operands a = session->host_operands(), b = host->host_operands();
+    EXPECT_TRUE(std::ranges::equal(a.input, b.input) && std::ranges::equal(a.weight, b.weight) &&
+                std::ranges::equal(a.bias, b.bias) && std::ranges::equal(a.pointwise_weight, b.pointwise_weight) &&
+                std::ranges::equal(a.pointwise_bias, b.pointwise_bias) && std::ranges::equal(a.residual, b.residual));
+  };
+  session->fill(uniform_recipes(problem, 5));
+  host->fill(uniform_recipes(problem, 5));
+  expect_equal();
+  const ExactOperands integers(problem, 2);
+  session->upload(integers.tensors.operands());
+  host->upload(integers.tensors.operands());
+  expect_equal();
 }
 
 TEST_F(Check, BenchMeasuresVerifiesAndOrders) {

@@ -32,7 +32,7 @@ class Matrix : public testing::SlicedGpuTest {
   }
 
   static void expect_exact(const testing::PlanOptions& options) {
-    for_each_plan(testing::with_exact_activation, options, [](const SolverPlan& plan) {
+    for_each_plan(with_exact_activation, options, [](const SolverPlan& plan) {
       // Once with precise inputs, once with precise weights.
       for (const std::uint64_t seed : {2u, 3u}) EXPECT_EQ("", testing::exact_trial(plan, context(), seed));
     });
@@ -59,7 +59,7 @@ TEST_P(Matrix, NonFiniteOperandsSpreadAsTheOracleSays) {
     for (const double special : {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
                                  std::numeric_limits<double>::quiet_NaN()}) {
       for (const bool in_input : {true, false}) {
-        testing::ExactOperands operands(problem, 1);
+        ExactOperands operands(problem, 1);
         std::vector<std::byte>& target = in_input ? operands.tensors.input : operands.tensors.weight;
         const auto count = static_cast<std::int64_t>(target.size() / element_bytes(problem.dtype));
         store_element(target.data(), problem.dtype, count / 2, special);

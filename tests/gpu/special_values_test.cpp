@@ -11,7 +11,6 @@ namespace tapconv {
 namespace {
 
 using testing::Arithmetic;
-using testing::ExactOperands;
 using testing::SolverPlan;
 
 using SpecialValues = testing::GpuTest;

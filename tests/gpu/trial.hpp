@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "../unit/exact_operands.hpp"
 #include "arena.hpp"
 #include "gpu_test.hpp"
 #include "oracle/statistics.hpp"
 #include "solver_plan.hpp"
+#include "workbench/exact_operands.hpp"
 
 namespace tapconv::testing {
 

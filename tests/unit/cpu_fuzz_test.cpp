@@ -87,6 +87,7 @@ TEST(CpuFuzz, CheckRaisesNoFalseAlarm) {
     request.problem = cpu_problem(seed, seed % 2 != 0 ? 1e5 : 2e3);
     request.device = {.kind = Device::Kind::cpu, .index = 0};
     request.tensors.seed = seed;
+    request.secret_seed = seed;
     const CheckReport report = check(request);
     EXPECT_TRUE(report.passed) << report.sentence;
   }

@@ -1,4 +1,4 @@
-#include "exact_operands.hpp"
+#include "workbench/exact_operands.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,13 +10,10 @@
 namespace tapconv {
 namespace {
 
-using testing::ExactOperands;
-using testing::has_exact_sum;
-
 TEST(ExactOperands, MakeSumsThatAChainOfBinary32HoldsExactly) {
   std::int64_t exact = 0, all = 0, not_zero = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
-    const Problem problem = testing::with_exact_activation(testing::any_random_problem(seed, 1e5));
+    const Problem problem = with_exact_activation(testing::any_random_problem(seed, 1e5));
     SCOPED_TRACE(seed);
     const ExactOperands operands(problem, seed);
     std::vector<std::int64_t> outputs(static_cast<std::size_t>(element_count(output_shape(problem))));

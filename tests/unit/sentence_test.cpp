@@ -124,6 +124,66 @@ TEST(Sentence, SaysThatTheArithmeticIsUndecided) {
       sentence(report));
 }
 
+TEST(Sentence, BeginsWithTheFirstFailedStageAndEndsWithTheDiagnosis) {
+  CheckReport report = right();
+  report.passed = false;
+  const auto stage = [&](const char* name, CheckStage::Result result, const char* reason) {
+    CheckStage& added = report.stages.emplace_back();
+    added.name = name;
+    added.result = result;
+    added.reason = reason;
+    added.problem = spell(report.problem);
+  };
+  stage("integers", CheckStage::Result::failed, "one thing is wrong");
+  stage("impulses", CheckStage::Result::failed, "another is");
+  stage("full", CheckStage::Result::failed, "");
+  stage("neighbours", CheckStage::Result::failed, "and a third");
+  EXPECT_EQ("Wrong: one thing is wrong.", sentence(report));
+  report.stages[0].problem = "Conv1d(1, 1, 1) @ 1x1x4";
+  EXPECT_EQ("Wrong: one thing is wrong, computing Conv1d(1, 1, 1) @ 1x1x4.", sentence(report));
+  report.arithmetic = "bf16";
+  EXPECT_TRUE(sentence(report).ends_with(" It was computed in bf16 operands.")) << sentence(report);
+  report.diagnosis = Diagnosis{};
+  report.diagnosis->sentence = "The filter is flipped.";
+  EXPECT_TRUE(sentence(report).ends_with(" It was computed in bf16 operands.")) << sentence(report);
+  report.arithmetic = "unknown";
+  EXPECT_TRUE(sentence(report).ends_with("1x1x4. The filter is flipped.")) << sentence(report);
+
+  // Of the problem itself the sentence says more than a stage after it.
+  report.stages[0].result = report.stages[1].result = CheckStage::Result::passed;
+  report.cases[0].violations = 10;
+  EXPECT_TRUE(sentence(report).starts_with("Wrong: 1 % of the outputs examined on uniform tensors"))
+      << sentence(report);
+  report.cases[0].violations = 0;
+  report.arithmetic = "fp32";
+  report.diagnosis.reset();
+  EXPECT_EQ("Wrong: and a third.", sentence(report));
+}
+
+TEST(Sentence, OfFewStages) {
+  CheckReport report = right();
+  report.arithmetic = "";
+  EXPECT_EQ("Right: every output examined is within the fp32 bound (the worst uses 0.25 of it).", sentence(report));
+  report.cases.clear();
+  EXPECT_EQ("Right: every stage that was asked for is passed.", sentence(report));
+}
+
+TEST(Sentence, CallsAnExactSumSo) {
+  CheckCase item = right().cases[0];
+  item.tensors = "exact integers";
+  item.exact = true;
+  item.violations = 5;
+  item.worst_place = {0, 1};
+  item.worst_actual = 2;
+  item.worst_expected = 3;
+  EXPECT_EQ(
+      "0.5 % of the outputs examined on exact integers are not the exact sum; the worst, output (0, 1), is 2 "
+      "where 3 is exact",
+      fault_of(item, right().problem));
+  item.violations = 0;
+  EXPECT_EQ("", fault_of(item, right().problem));
+}
+
 TEST(Sentence, OfAnExactResult) {
   CheckReport report = right();
   report.reference = tf32_reference();

@@ -17,22 +17,6 @@ Json floor_json(const TimeFloor& floor) {
 
 namespace {
 
-Json case_json(const CheckCase& item) {
-  return {{"tensors", item.tensors},
-          {"outputs", item.outputs},
-          {"violations", item.violations},
-          {"nans", item.nans},
-          {"unwritten", item.unwritten ? Json(*item.unwritten) : Json(nullptr)},
-          {"worst_ratio", number(item.worst_ratio)},
-          {"worst_place", item.worst_place},
-          {"worst_actual", number(item.worst_actual)},
-          {"worst_expected", number(item.worst_expected)},
-          {"max_error", number(item.max_error)},
-          {"rms_error", number(item.rms_error)},
-          {"sequential_rms_error", number(item.sequential_rms_error)},
-          {"accurate", item.accurate}};
-}
-
 Json expected_json(const ExpectedErrors& expected) {
   Json json{{"errors", Json::array()}};
   for (const auto& [arithmetic, error] : expected.errors)
@@ -123,35 +107,6 @@ Json to_json(const RunReport& report, const Problem& problem) {
       {"problem", spell(problem)},         {"device", name(report.device)},         {"threads", report.device.threads},
       {"device_name", report.device_name}, {"output_shape", report.output.shape()}, {"solver", report.solver},
       {"plan_ms", report.plan_ms},         {"compute_ms", report.compute_ms}};
-}
-
-Json to_json(const CheckReport& report) {
-  Json json{{"problem", spell(report.problem)},
-            {"device", name(report.device)},
-            {"threads", report.device.threads},
-            {"device_name", report.device_name},
-            {"solver", report.solver},
-            {"passed", report.passed},
-            {"sentence", report.sentence},
-            {"arithmetic", report.arithmetic},
-            {"indistinguishable", report.indistinguishable},
-            {"expected_arithmetic", report.expected_arithmetic},
-            {"cases", Json::array()}};
-  for (const CheckCase& item : report.cases) json["cases"].push_back(case_json(item));
-  if (report.reference) {
-    const ReferenceVerdict& reference = *report.reference;
-    json["reference"] = {{"name", reference.name},
-                         {"arithmetic", reference.arithmetic},
-                         {"rms_error", number(reference.rms_error)},
-                         {"own_rms_error", number(reference.own_rms_error)},
-                         {"atol", reference.atol},
-                         {"rtol", reference.rtol},
-                         {"outputs", reference.outputs},
-                         {"failures", reference.failures},
-                         {"max_difference", number(reference.max_difference)},
-                         {"explained", reference.explained}};
-  }
-  return json;
 }
 
 Json to_json(const SpecsReport& report) {
