@@ -95,8 +95,8 @@ Recipes tie_recipes(const Problem& problem, std::uint64_t seed) {
   // So few that the errors of adding them, above all of additions that truncate, stay far below those of rounding.
   constexpr double products = 256;
   const std::vector<Problem> parts = stages(problem);
-  const auto keep = static_cast<float>(std::min(1.0, products / reduction(parts.front())));
-  const auto keep_pointwise = static_cast<float>(std::min(1.0, products / reduction(parts.back())));
+  const auto keep = static_cast<float>(std::min(1.0, products / products_of_output(parts.front())));
+  const auto keep_pointwise = static_cast<float>(std::min(1.0, products / products_of_output(parts.back())));
   // Where fp16 has three or four bits left, but of float16 itself. Inputs make up for it, so that 16-bit outputs are
   // not subnormal.
   const bool half = problem.dtype == DType::float16;

@@ -89,19 +89,13 @@ std::optional<Finding> undeclared_rounding(const Case& result) {
   const auto most = std::clamp(most_products / result.reduction(), least_outputs, most_outputs);
   std::vector<std::int64_t> outputs;
   std::vector<double> values;
-  RootMeanSquare noise;
   for (const Sample* sample : result.some(false, static_cast<std::size_t>(most))) {
     outputs.push_back(sample->index);
     values.push_back(sample->actual);
-    if (std::isfinite(sample->expected.value) && std::isfinite(sample->expected.sequential))
-      noise.add(sample->expected.sequential - sample->expected.value);
   }
-  std::vector<std::vector<double>> sums;
-  for (const OperandRounding rounding : all_operand_roundings) {
-    std::vector<double>& of_rounding = sums.emplace_back();
-    for (const OracleOutput& output : result.expected(outputs, rounding)) of_rounding.push_back(output.value);
-  }
-  const Fingerprint print = fingerprint(values, sums, noise.value());
+  std::vector<std::vector<OracleOutput>> expected;
+  for (const OperandRounding rounding : all_operand_roundings) expected.push_back(result.expected(outputs, rounding));
+  const Fingerprint print = fingerprint(problem, values, expected);
   if (!print.known || print.consistent_with(faithful(problem).rounding)) return std::nullopt;
   const Said said = said_of(print.rounding);
   Finding finding{said.cause, fmt::format("Every output examined is within the bound, but {}; {}.", said.what,

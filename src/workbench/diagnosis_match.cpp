@@ -29,6 +29,13 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+/// The median distance from the median.
+double spread(std::vector<double> values) {
+  const double middle = median(values);
+  for (double& value : values) value = std::abs(value - middle);
+  return median(std::move(values));
+}
+
 class Trial {
  public:
   Trial(const Case& result, Scope scope) : result_(result) {
@@ -52,7 +59,7 @@ class Trial {
     if (wrong_ == 0) return std::nullopt;
     const Recomputation recompute(result_.problem(), suspicion.variant, result_.operands());
     RootMeanSquare distance;
-    std::vector<double> left, before;
+    std::vector<double> left, before, predictions;
     std::size_t told = 0, told_wrong = 0, exact = 0;
     for (const Sample* sample : samples_) {
       const std::optional<OracleOutput> predicted = recompute(sample->place);
@@ -67,9 +74,12 @@ class Trial {
       distance.add(error);
       left.push_back(std::abs(error));
       before.push_back(std::abs(sample->error()));
+      predictions.push_back(predicted->value);
     }
     if (2 * told_wrong < wrong_ || told_wrong < std::min(least_told, wrong_)) return std::nullopt;
-    if (median(std::move(left)) > explained_share * median(std::move(before))) return std::nullopt;
+    // What predicts next to nothing leaves next to nothing of a result that is small.
+    if (median(std::move(left)) > explained_share * std::min(median(std::move(before)), spread(std::move(predictions))))
+      return std::nullopt;
     return Match{.suspicion = suspicion,
                  .distance = distance.value(),
                  .coverage = static_cast<double>(told) / static_cast<double>(samples_.size()),

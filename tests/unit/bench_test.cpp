@@ -57,6 +57,7 @@ class PlantedSession final : public Session {
   [[nodiscard]] std::string device_name() const override { return "NVIDIA H200"; }
   void fill(const Recipes& recipes) override { host_->fill(recipes); }
   void upload(const Operands& operands) override { host_->upload(operands); }
+  [[nodiscard]] Operands host_operands() override { return host_->host_operands(); }
   void poison() override { host_->poison(); }
   void upload_output(std::span<const std::byte> output) override { host_->upload_output(output); }
   [[nodiscard]] Outputs gather(std::span<const std::int64_t> outputs) override { return host_->gather(outputs); }
