@@ -119,8 +119,8 @@ TEST(CheckStages, ImpulsesSeePaddingThatIsNotZero) {
 }
 
 TEST(CheckStages, DistributionsSeeWhatModerateNumbersDoNot) {
-  const HostFunction saturating = misreading(&HostViews::input, [](std::vector<float>& input) {
-    for (float& x : input) x = std::clamp(x, -16.0f, 16.0f);
+  const HostFunction saturating = misreading(&HostViews::weight, [](std::vector<float>& weight) {
+    for (float& w : weight) w = std::clamp(w, -16.0f, 16.0f);
   });
   const CheckReport report = check_function(plain_problem(), saturating, {"full", "fingerprint", "distributions"});
   expect_only_failure(report, "distributions");
