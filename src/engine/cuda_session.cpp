@@ -5,8 +5,8 @@
 #include "cuda/nvml.hpp"
 #include "engine/cuda_tensors.hpp"
 #include "engine/cudnn_reference.hpp"
-#include "engine/persisting_l2.hpp"
 #include "engine/host_tensors.hpp"
+#include "engine/persisting_l2.hpp"
 #include "plan/cuda_plan.hpp"
 #include "problem/text.hpp"
 

@@ -124,7 +124,7 @@ TEST(CheckStages, DistributionsSeeWhatModerateNumbersDoNot) {
   });
   const CheckReport report = check_function(plain_problem(), saturating, {"full", "fingerprint", "distributions"});
   expect_only_failure(report, "distributions");
-  EXPECT_NE(std::string::npos, report.sentence.find("lognormal tensors")) << report.sentence;
+  EXPECT_NE(std::string::npos, report.sentence.find("wide tensors")) << report.sentence;
 }
 
 TEST(CheckStages, SparseOperandsSeeAShortAccumulator) {
