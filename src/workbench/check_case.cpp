@@ -8,6 +8,7 @@
 #include "oracle/statistics.hpp"
 #include "workbench/diagnosis.hpp"
 #include "workbench/exact_operands.hpp"
+#include "workbench/honest_errors.hpp"
 #include "workbench/judge.hpp"
 
 namespace tapconv {
@@ -15,9 +16,6 @@ namespace {
 
 /// Outputs held on the host at a time.
 constexpr std::int64_t chunk = 1 << 22;
-
-/// Below so many outputs in which honest summation errs an RMS error says nothing.
-constexpr std::int64_t least_outputs_for_rms = 64;
 
 /// Calls body(outputs, begin, size) with every output, or with a sample of them, a chunk at a time.
 template <class Body>
@@ -59,35 +57,6 @@ struct ExactStatistics {
     worst_actual = actual;
     worst_expected = value;
   }
-};
-
-/// Collects what honest summation may err by, beside ErrorStatistics: an order other than the chain's may be a little
-/// worse; where sums are short a rounding of the result alone is, and so is what tensor cores cut off of partial sums,
-/// which is a share of S / sqrt(K) if these are promoted every 32 products; and over few outputs chance decides.
-class HonestErrors {
- public:
-  explicit HonestErrors(const Problem& problem)
-      : problem_(problem), roundoff_(problem.contract == Contract::fp64 ? 0x1p-53 : 0x1p-24) {}
-
-  void add(const OracleOutput& expected) {
-    inexact_ += expected.sequential != expected.value;
-    if (!std::isfinite(expected.value) || expected.products == 0) return;
-    const double cut_off = 8 * roundoff_ * expected.magnitude / std::sqrt(static_cast<double>(expected.products));
-    partial_sums_.add(activated_error(problem_.activation, expected.sum, cut_off, problem_.negative_slope));
-  }
-
-  [[nodiscard]] bool include(const ErrorStatistics& statistics) const {
-    double most = std::max(2 * statistics.sequential_rms_error(), 2 * roundoff_ * statistics.rms_value());
-    // `ieee` is met by fused multiply-adds alone.
-    if (problem_.contract != Contract::ieee) most = std::max(most, partial_sums_.value());
-    return inexact_ < least_outputs_for_rms || statistics.rms_error() <= most + statistics.rms_activation_error();
-  }
-
- private:
-  const Problem& problem_;
-  double roundoff_;
-  RootMeanSquare partial_sums_;
-  std::int64_t inexact_ = 0;
 };
 
 CheckCase case_of(const Problem& problem, const CaseSpec& spec, const ErrorStatistics& statistics,
@@ -142,7 +111,7 @@ CheckCase Examiner::judge(Session& session, const CaseSpec& spec, double from, d
   CheckCase item = case_of(problem, spec, statistics, exact);
   item.nans = nans;
   if (!request_.output) item.unwritten = unwritten;
-  if (spec.demand == Demand::accuracy && rounding == OperandRounding::exact) item.accurate = honest.include(statistics);
+  if (spec.demand == Demand::accuracy) item.accurate = honest.include(statistics);
   return item;
 }
 

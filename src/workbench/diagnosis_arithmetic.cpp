@@ -8,6 +8,7 @@
 #include "problem/text.hpp"
 #include "workbench/diagnosis_suspicions.hpp"
 #include "workbench/fingerprint.hpp"
+#include "workbench/honest_errors.hpp"
 
 namespace tapconv {
 namespace {
@@ -106,10 +107,13 @@ std::optional<Finding> undeclared_rounding(const Case& result) {
 }
 
 bool is_inaccurate(const Case& result) {
-  if (faithful(result.problem()).rounding != OperandRounding::exact || result.samples().size() < least_outputs_for_rms)
-    return false;
-  const Case::Noise& noise = result.noise();
-  return noise.error > std::max(2 * noise.chain, 0x1p-23 * noise.value) + noise.activation;
+  ErrorStatistics statistics(result.problem());
+  HonestErrors honest(result.problem());
+  for (const Sample& sample : result.samples()) {
+    statistics.add({&sample.index, 1}, {&sample.actual, 1}, {&sample.expected, 1});
+    honest.add(sample.expected);
+  }
+  return !honest.include(statistics);
 }
 
 std::optional<Finding> poor_accumulation(const Case& result) {
