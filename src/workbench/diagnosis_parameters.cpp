@@ -175,7 +175,8 @@ class Parameters {
     for (int a = 0; a < problem_.rank; ++a) {
       for (int b = a + 1; b < problem_.rank; ++b) {
         const auto exchange = [&](const char* cause, const char* what, auto... members) {
-          if ((((problem_.*members)[a] == (problem_.*members)[b]) && ...)) return;
+          const auto same = [&](auto member) { return (problem_.*member)[a] == (problem_.*member)[b]; };
+          if ((same(members) && ...)) return;
           Variant variant = faithful(problem_);
           (std::swap((variant.problem.*members)[a], (variant.problem.*members)[b]), ...);
           add(cause,
