@@ -261,7 +261,7 @@ TEST(DiagnosisHonest, TwoFaultsAreNotOne) {
       SCOPED_TRACE(std::string(spelled) + ", fault " + std::to_string(static_cast<int>(fault)));
       // The weights' channels are exchanged beforehand, and the bias is missing.
       DefinitionOperands other = testing::real_operands(problem, 7);
-      std::ranges::rotate(other.weight.values, other.weight.values.begin() + 7);
+      std::rotate(other.weight.values.begin(), other.weight.values.begin() + 7, other.weight.values.end());
       std::ranges::fill(other.bias.values, 0);
       const BrokenResult wrong(problem, {.fault = fault, .amount = -1}, 7, other);
       BrokenResult judged(problem, {}, 7);
