@@ -34,8 +34,9 @@ build() {
 # tests_of PRESET [CTEST OPTION...]
 tests_of() { ctest --preset "$@" --parallel "$(nproc)"; }
 
-# What a sanitizer of the tests themselves adds nothing to: compilers' work, and kernels that run under sanitizers of their own.
-outside='KernelsCompile|DirectEmulation|command_line.bench_suite'
+# What a sanitizer of the tests themselves adds nothing to: compilers' work, kernels that run under sanitizers of their own, and
+# statistics over many draws of what other tests run once.
+outside='KernelsCompile|DirectEmulation|command_line.bench_suite|Honest\.|DiagnosisHonest\.|NamesEveryOneOfAHundred|NoiseAloneIsSeldom|CpuCheck'
 
 # cuDNN's own leaks have no names to suppress, so leaks are not looked for in the tests that load it.
 sanitized_tests() {
