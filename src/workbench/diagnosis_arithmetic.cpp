@@ -122,7 +122,7 @@ std::optional<Finding> poor_accumulation(const Case& result) {
   const Case::Noise& noise = result.noise();
   if (noise.error > largest_share * noise.value || result.samples().size() < least_outputs_for_rms) return std::nullopt;
   double toward_zero = 0, squares = 0;
-  std::int64_t within_rounding = 0, count = 0;
+  std::int64_t within_rounding = 0, common = 0, count = 0;
   const DType stored = narrowest(result);
   const bool narrowed = stored != result.problem().out_dtype;
   for (const Sample& sample : result.samples()) {
@@ -131,10 +131,13 @@ std::optional<Finding> poor_accumulation(const Case& result) {
     if (std::abs(sample.error()) > largest_share * sample.expected.magnitude) return std::nullopt;
     toward_zero -= std::copysign(1.0, sample.expected.value) * sample.error();
     squares += sample.error() * sample.error();
+    common += std::abs(sample.error()) > noise.error / 8;
     within_rounding += std::abs(sample.error()) <= 1.01 * half_spacing(sample.expected.value, stored) + sample.bound;
     ++count;
   }
   if (count == 0 || squares == 0) return std::nullopt;
+  // Short sums err everywhere. A few errors that outweigh the rest have another cause.
+  if (4 * common < count) return std::nullopt;
   if (narrowed && within_rounding == count)
     return Finding{"output-rounded",
                    fmt::format("The outputs are rounded to {} before they are stored; store them as {}.", name(stored),
@@ -150,6 +153,7 @@ std::optional<Finding> poor_accumulation(const Case& result) {
                     "that of fused multiply-adds {:.2g}; add short partial sums to a binary32 sum by "
                     "rounding additions.",
                     noise.error, noise.chain)};
+  if (digits > 23) return std::nullopt;
   return Finding{"short-accumulator",
                  fmt::format("The errors are those of sums kept to about {:.0f} bits: RMS {:.2g}, that of fused "
                              "multiply-adds in binary32 {:.2g}; accumulate in binary32.",

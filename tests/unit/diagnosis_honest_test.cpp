@@ -231,6 +231,15 @@ TEST_P(Hostile, OneElement) {
   EXPECT_NEAR(1, d.worst[0].actual - d.worst[0].expected, 1e-2);
 }
 
+// One error that is small is no matter of precision either.
+TEST_P(Hostile, RightButForOneSmallError) {
+  std::vector<std::int64_t> target = output_shape(problem_);
+  for (std::int64_t& place : target) place /= 2;
+  result_.change([&](const auto& at, double right) { return at == target ? right + 4e-3 : right; });
+  const Diagnosis d = result_.diagnose();
+  EXPECT_EQ(d.wrong == 0 ? "" : "unknown", d.cause) << d.sentence;
+}
+
 TEST_P(Hostile, RightPermutedAtRandom) {
   std::mt19937_64 random(5);
   std::vector<double> values;
