@@ -11,7 +11,7 @@ namespace tapconv {
 namespace {
 
 /// Products that the oracle may cost, and outputs that it examines.
-constexpr double most_products = 5e7;
+constexpr double most_products = 3e7;
 constexpr double least_outputs = 512, most_outputs = 4096;
 
 /// More suspects tell no more.
@@ -74,9 +74,11 @@ Case::Case(const Evidence& evidence)
   samples_ = examine(std::move(indices));
   count();
   if (wrong_ > 0 && !whole()) {
-    std::vector<std::int64_t> more = around_wrong();
-    for (const Sample& sample : samples_) more.push_back(sample.index);
-    samples_ = examine(std::move(more));
+    std::vector<Sample> more = examine(around_wrong());
+    std::erase_if(
+        more, [&](const Sample& one) { return std::ranges::binary_search(samples_, one.index, {}, &Sample::index); });
+    samples_.insert(samples_.end(), more.begin(), more.end());
+    std::ranges::sort(samples_, {}, &Sample::index);
     count();
   }
 }

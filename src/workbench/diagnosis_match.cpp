@@ -12,6 +12,9 @@ namespace {
 /// Samples that a suspicion is held against: most fail at the first.
 constexpr std::size_t most_wrong = 200, most_right = 150;
 
+/// After so many wrong ones bounds are left aside: those of long sums are wide enough for anything.
+constexpr std::size_t first_look = 16;
+
 /// A deviation is believed of so many wrong outputs at least.
 constexpr std::size_t least_told = 4;
 
@@ -29,6 +32,30 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+/// How much of the wrong outputs' errors a suspicion explains.
+class Fit {
+ public:
+  void add(double actual, double expected, double predicted) {
+    if (!std::isfinite(actual - expected) || !std::isfinite(actual - predicted)) return;
+    distance_.add(actual - predicted);
+    left_.push_back(std::abs(actual - predicted));
+    before_.push_back(std::abs(actual - expected));
+    predicted_.push_back(std::abs(predicted));
+  }
+
+  /// What predicts next to nothing leaves next to nothing of a small result, so the predictions count too.
+  [[nodiscard]] bool convinces() const {
+    return median(left_) <= explained_share * std::min(median(before_), median(predicted_));
+  }
+
+  [[nodiscard]] std::size_t count() const { return left_.size(); }
+  [[nodiscard]] double distance() const { return distance_.value(); }
+
+ private:
+  RootMeanSquare distance_;
+  std::vector<double> left_, before_, predicted_;
+};
+
 class Trial {
  public:
   Trial(const Case& result, Scope scope) : result_(result) {
@@ -42,8 +69,7 @@ class Trial {
     loose_ = loose_share * median(std::move(errors));
     if (scope == Scope::all) {
       const auto right = result.some(false, most_right);
-      // Right ones early: a suspicion that is wrong everywhere may explain wrong ones by its width alone.
-      samples_.insert(samples_.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(wrong_, 4)), right.begin(),
+      samples_.insert(samples_.begin() + static_cast<std::ptrdiff_t>(std::min(wrong_, first_look)), right.begin(),
                       right.end());
     }
   }
@@ -51,8 +77,7 @@ class Trial {
   [[nodiscard]] std::optional<Match> test(const Suspicion& suspicion) const {
     if (wrong_ == 0) return std::nullopt;
     const Recomputation recompute(result_.problem(), suspicion.variant, result_.operands());
-    RootMeanSquare distance;
-    std::vector<double> left, before;
+    Fit fit;
     std::size_t told = 0, told_wrong = 0, exact = 0;
     for (const Sample* sample : samples_) {
       const std::optional<OracleOutput> predicted = recompute(sample->place);
@@ -63,15 +88,13 @@ class Trial {
       exact += within;
       ++told;
       told_wrong += sample->wrong;
-      if (!sample->wrong || !std::isfinite(error) || !std::isfinite(sample->error())) continue;
-      distance.add(error);
-      left.push_back(std::abs(error));
-      before.push_back(std::abs(sample->error()));
+      if (!sample->wrong) continue;
+      fit.add(sample->actual, sample->expected.value, predicted->value);
+      if (fit.count() == first_look && !fit.convinces()) return std::nullopt;
     }
-    if (2 * told_wrong < wrong_ || told_wrong < std::min(least_told, wrong_)) return std::nullopt;
-    if (median(std::move(left)) > explained_share * median(std::move(before))) return std::nullopt;
+    if (2 * told_wrong < wrong_ || told_wrong < std::min(least_told, wrong_) || !fit.convinces()) return std::nullopt;
     return Match{.suspicion = suspicion,
-                 .distance = distance.value(),
+                 .distance = fit.distance(),
                  .coverage = static_cast<double>(told) / static_cast<double>(samples_.size()),
                  .exact = exact == told};
   }
@@ -92,9 +115,9 @@ std::vector<Match> explain(const Case& result, const std::vector<Suspicion>& sus
     if (auto match = trial.test(suspicion)) matches.push_back(std::move(*match));
   }
   if (matches.empty()) return matches;
-  // Of two sums that differ from the result by rounding errors chance prefers one.
-  const auto nearest = std::ranges::min_element(matches, {}, &Match::distance)->distance;
-  const double same = std::sqrt(1.5 * nearest * nearest + 0.25 * result.noise().chain * result.noise().chain);
+  // Of two that are nearer than an honest sum chance prefers one.
+  const double nearest = std::ranges::min_element(matches, {}, &Match::distance)->distance;
+  const double same = 1.25 * std::max(nearest, result.noise().chain);
   std::erase_if(matches, [&](const Match& match) { return match.distance > same; });
   const double widest = std::ranges::max_element(matches, {}, &Match::coverage)->coverage;
   std::erase_if(matches, [&](const Match& match) { return match.coverage < widest; });

@@ -267,6 +267,21 @@ TEST(Diagnosis, NamesShortSums) {
   });
 }
 
+/// Bounds of long sums are wide; what errs within them is named all the same.
+TEST(Diagnosis, NamesFaultsOfLongSums) {
+  const char* const long1d = "Conv1d(4096, 3, 3) @ 1x4096x40";
+  const char* const long2d = "Conv2d(1500, 2, 3, padding=1) @ 1x1500x6x7";
+  const char* const tensor1d = "Conv1d(2048, 3, 3, math=tf32) @ 1x2048x40";
+  const char* const half1d = "Conv1d(2048, 3, 3, dtype=bfloat16, out_dtype=float32) @ 1x2048x40";
+  expect_named({
+      {{Fault::channel_skipped, -1}, "last-channel-skipped", {long1d, long2d}},
+      {{Fault::tap_skipped, 1}, "tap-skipped", {long1d, long2d, tensor1d, half1d}},
+      {{Fault::reduction_cut, 6100}, "reduction-truncated", {long1d, long2d, tensor1d, half1d}},
+      {{Fault::kernel_flipped}, "kernel-flipped", {long1d, long2d, tensor1d, half1d}},
+      {{Fault::bias_missing}, "bias-missing", {long1d, long2d}},
+  });
+}
+
 TEST(Diagnosis, NamesWhatWasNotWritten) {
   using Index = BrokenResult::Index;
   struct Hole {
