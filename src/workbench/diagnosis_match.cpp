@@ -43,9 +43,10 @@ class Fit {
     predicted_.push_back(std::abs(predicted));
   }
 
-  /// What predicts next to nothing leaves next to nothing of a small result, so the predictions count too.
-  [[nodiscard]] bool convinces() const {
-    return median(left_) <= explained_share * std::min(median(before_), median(predicted_));
+  /// What predicts next to nothing leaves next to nothing of a small result, so the predictions count too. What is left
+  /// of an honest sum is `noise`.
+  [[nodiscard]] bool convinces(double noise) const {
+    return median(left_) <= std::max(noise, explained_share * std::min(median(before_), median(predicted_)));
   }
 
   [[nodiscard]] std::size_t count() const { return left_.size(); }
@@ -60,12 +61,16 @@ class Trial {
  public:
   Trial(const Case& result, Scope scope) : result_(result) {
     std::vector<double> errors;
+    RootMeanSquare chain;
     for (const Sample* sample : result.some(true, most_wrong + result.samples().size())) {
       if (sample->content == Content::unwritten || samples_.size() == most_wrong) continue;
       samples_.push_back(sample);
-      if (std::isfinite(sample->error())) errors.push_back(std::abs(sample->error()));
+      if (!std::isfinite(sample->error())) continue;
+      errors.push_back(std::abs(sample->error()));
+      if (std::isfinite(sample->expected.sequential)) chain.add(sample->expected.sequential - sample->expected.value);
     }
     wrong_ = samples_.size();
+    noise_ = chain.value();
     loose_ = loose_share * median(std::move(errors));
     if (scope == Scope::all) {
       const auto right = result.some(false, most_right);
@@ -90,20 +95,24 @@ class Trial {
       told_wrong += sample->wrong;
       if (!sample->wrong) continue;
       fit.add(sample->actual, sample->expected.value, predicted->value);
-      if (fit.count() == first_look && !fit.convinces()) return std::nullopt;
+      if (fit.count() == first_look && !fit.convinces(noise_)) return std::nullopt;
     }
-    if (2 * told_wrong < wrong_ || told_wrong < std::min(least_told, wrong_) || !fit.convinces()) return std::nullopt;
+    if (2 * told_wrong < wrong_ || told_wrong < std::min(least_told, wrong_) || !fit.convinces(noise_))
+      return std::nullopt;
     return Match{.suspicion = suspicion,
                  .distance = fit.distance(),
                  .coverage = static_cast<double>(told) / static_cast<double>(samples_.size()),
                  .exact = exact == told};
   }
 
+  /// Root mean square error of honest sums where the result is wrong.
+  [[nodiscard]] double noise() const { return noise_; }
+
  private:
   const Case& result_;
   std::vector<const Sample*> samples_;
   std::size_t wrong_ = 0;
-  double loose_ = 0;
+  double loose_ = 0, noise_ = 0;
 };
 
 }  // namespace
@@ -115,9 +124,9 @@ std::vector<Match> explain(const Case& result, const std::vector<Suspicion>& sus
     if (auto match = trial.test(suspicion)) matches.push_back(std::move(*match));
   }
   if (matches.empty()) return matches;
-  // Of two that are nearer than an honest sum chance prefers one.
+  // Of two that are about as near as an honest sum chance prefers one.
   const double nearest = std::ranges::min_element(matches, {}, &Match::distance)->distance;
-  const double same = 1.25 * std::max(nearest, result.noise().chain);
+  const double same = std::max(1.25 * nearest, 2 * trial.noise());
   std::erase_if(matches, [&](const Match& match) { return match.distance > same; });
   const double widest = std::ranges::max_element(matches, {}, &Match::coverage)->coverage;
   std::erase_if(matches, [&](const Match& match) { return match.coverage < widest; });

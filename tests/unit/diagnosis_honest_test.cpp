@@ -261,7 +261,7 @@ TEST(DiagnosisHonest, TwoFaultsAreNotOne) {
       SCOPED_TRACE(std::string(spelled) + ", fault " + std::to_string(static_cast<int>(fault)));
       // The weights' channels are exchanged beforehand, and the bias is missing.
       DefinitionOperands other = testing::real_operands(problem, 7);
-      std::ranges::rotate(other.weight.values, other.weight.values.begin() + 7);
+      std::rotate(other.weight.values.begin(), other.weight.values.begin() + 7, other.weight.values.end());
       std::ranges::fill(other.bias.values, 0);
       const BrokenResult wrong(problem, {.fault = fault, .amount = -1}, 7, other);
       BrokenResult judged(problem, {}, 7);
@@ -282,6 +282,21 @@ TEST(DiagnosisHonest, UnwrittenAndWrongIsUnknown) {
   EXPECT_EQ("unknown", d.cause);
   EXPECT_NE(std::string::npos, d.sentence.find("Channels 3 to 5")) << d.sentence;
   EXPECT_EQ(0.5, d.unwritten_share);
+}
+
+/// No position overflows, whatever is suspected: sanitizers watch.
+TEST(DiagnosisHonest, ExtremeNumbers) {
+  for (const char* const spelled :
+       {"Conv1d(1, 1, 1, stride=9223372036854775807, dilation=9223372036854775807) @ 1x1x1",
+        "ConvTranspose1d(1, 1, 2, stride=9223372036854775807) @ 1x1x1",
+        "ConvTranspose1d(1, 1, 1, dilation=9223372036854775807) @ 1x1x7",
+        "Conv2d(1, 2, (1, 3), stride=(9223372036854775807, 1), dilation=(9223372036854775807, 1)) @ 1x1x1x12"}) {
+    SCOPED_TRACE(spelled);
+    BrokenResult result(parse_problem(spelled), {}, 3);
+    EXPECT_EQ("", result.diagnose().cause);
+    result.change([](const auto& at, double) { return 1 + 0.25 * static_cast<double>(at.back() % 3 + 4 * at[1]); });
+    EXPECT_FALSE(result.diagnose().cause.empty());
+  }
 }
 
 TEST(DiagnosisHonest, RefusesWhatDoesNotFit) {

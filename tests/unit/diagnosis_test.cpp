@@ -34,6 +34,11 @@ const char* const separable2d = "DepthwiseSeparable2d(5, 7, 3, padding=1, depth_
 const char* const fused2d = "Conv2d(5, 6, 3, padding=1, activation=relu, residual=True) @ 2x5x9x10";
 const char* const gelu1d = "Conv1d(6, 5, 3, padding=1, activation=gelu, residual=True) @ 3x6x29";
 
+/// Half of its outputs are met by no tap.
+const char* const barely_reached =
+    "ConvTranspose2d(1, 7, (2, 4), stride=(2, 4), padding=((2, 1), (3, 3)), output_padding=(0, 1), bias=False, "
+    "dilation=(2, 3), math=tf32, rounding=rn) @ 3x1x2x7";
+
 struct Kind {
   Broken broken;
   const char* cause;
@@ -105,7 +110,7 @@ TEST(Diagnosis, NamesFaultsOfFilters) {
 
 TEST(Diagnosis, NamesFaultsOfParameters) {
   expect_named({
-      {{Fault::padding_swapped}, "padding-swapped", {strided1d, uneven2d}},
+      {{Fault::padding_swapped}, "padding-swapped", {strided1d, uneven2d, barely_reached}},
       {{Fault::padding_shifted, 1},
        "padding-off-by-one",
        {conv1d, strided1d, conv2d, last2d, grouped2d, transposed2d, separable2d, gelu1d}},
@@ -269,10 +274,10 @@ TEST(Diagnosis, NamesShortSums) {
 
 /// Bounds of long sums are wide; what errs within them is named all the same.
 TEST(Diagnosis, NamesFaultsOfLongSums) {
-  const char* const long1d = "Conv1d(4096, 3, 3) @ 1x4096x40";
+  const char* const long1d = "Conv1d(4096, 3, 3) @ 1x4096x24";
   const char* const long2d = "Conv2d(1500, 2, 3, padding=1) @ 1x1500x6x7";
-  const char* const tensor1d = "Conv1d(2048, 3, 3, math=tf32) @ 1x2048x40";
-  const char* const half1d = "Conv1d(2048, 3, 3, dtype=bfloat16, out_dtype=float32) @ 1x2048x40";
+  const char* const tensor1d = "Conv1d(2048, 3, 3, math=tf32) @ 1x2048x24";
+  const char* const half1d = "Conv1d(2048, 3, 3, dtype=bfloat16, out_dtype=float32) @ 1x2048x24";
   expect_named({
       {{Fault::channel_skipped, -1}, "last-channel-skipped", {long1d, long2d}},
       {{Fault::tap_skipped, 1}, "tap-skipped", {long1d, long2d, tensor1d, half1d}},
@@ -377,6 +382,19 @@ TEST(Diagnosis, NamesAClampedGrid) {
     BrokenResult zero(problem, {}, 7);
     zero.change([&](const Index& i, double right) { return behind(i) ? 0 : right; });
     EXPECT_EQ("grid-clamped", zero.diagnose().cause) << said(zero.diagnose());
+  }
+}
+
+/// Infinite weights make a NaN of the zeros of the padding; a result that skips them has numbers there.
+TEST(Diagnosis, NamesPaddingThatIsNotMultiplied) {
+  for (const char* const spelled : {conv1d, conv2d, grouped2d, conv3d}) {
+    SCOPED_TRACE(spelled);
+    const Problem problem = parse_problem(spelled);
+    testing::DefinitionOperands operands = testing::real_operands(problem, 7);
+    operands.weight.values.front() = HUGE_VAL;
+    const Diagnosis d = BrokenResult(problem, {Fault::padding_not_multiplied}, 7, operands).diagnose();
+    EXPECT_EQ("padding-not-multiplied", d.cause) << said(d);
+    EXPECT_EQ("", BrokenResult(problem, {}, 7, operands).diagnose().cause);
   }
 }
 
