@@ -110,7 +110,18 @@ class Explanation {
     if (is_inaccurate(result_)) {
       if (auto finding = poor_accumulation(result_)) return *finding;
     }
+    if (auto finding = within_bound()) return *finding;
     return {"", fmt::format("Nothing is wrong with the {} outputs examined.", result_.samples().size())};
+  }
+
+  /// The bounds of long sums hide a deviation that a suspicion still explains.
+  [[nodiscard]] std::optional<Finding> within_bound() const {
+    if (!is_coarse(result_)) return std::nullopt;
+    Case doubted = result_;
+    doubted.doubt();
+    std::optional<Finding> finding = Explanation(doubted, diagnosis_).deviation(Scope::all);
+    if (finding) finding->sentence = "Every output examined is within the bound, but: " + finding->sentence;
+    return finding;
   }
 
   [[nodiscard]] const std::vector<Suspicion>& suspicions() {

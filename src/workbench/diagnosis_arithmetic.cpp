@@ -116,6 +116,11 @@ bool is_inaccurate(const Case& result) {
   return !honest.include(statistics);
 }
 
+bool is_coarse(const Case& result) {
+  const Case::Noise& noise = result.noise();
+  return noise.error > 4 * std::max(noise.chain, 0x1p-24 * noise.value) + noise.activation;
+}
+
 std::optional<Finding> poor_accumulation(const Case& result) {
   /// Errors beyond this share of the values are no matter of precision.
   constexpr double largest_share = 0.05;

@@ -12,6 +12,9 @@ namespace {
 /// Samples that a suspicion is held against: most fail at the first.
 constexpr std::size_t most_wrong = 200, most_right = 150;
 
+/// After so many wrong ones bounds are left aside: those of long sums are wide enough for anything.
+constexpr std::size_t first_look = 16;
+
 /// A deviation is believed of so many wrong outputs at least.
 constexpr std::size_t least_told = 4;
 
@@ -29,28 +32,49 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// The median distance from the median.
-double spread(std::vector<double> values) {
-  const double middle = median(values);
-  for (double& value : values) value = std::abs(value - middle);
-  return median(std::move(values));
-}
+/// How much of the wrong outputs' errors a suspicion explains.
+class Fit {
+ public:
+  void add(double actual, double expected, double predicted) {
+    if (!std::isfinite(actual - expected) || !std::isfinite(actual - predicted)) return;
+    distance_.add(actual - predicted);
+    left_.push_back(std::abs(actual - predicted));
+    before_.push_back(std::abs(actual - expected));
+    predicted_.push_back(std::abs(predicted));
+  }
+
+  /// What predicts next to nothing leaves next to nothing of a small result, so the predictions count too. What is left
+  /// of an honest sum is `noise`.
+  [[nodiscard]] bool convinces(double noise) const {
+    return median(left_) <= std::max(noise, explained_share * std::min(median(before_), median(predicted_)));
+  }
+
+  [[nodiscard]] std::size_t count() const { return left_.size(); }
+  [[nodiscard]] double distance() const { return distance_.value(); }
+
+ private:
+  RootMeanSquare distance_;
+  std::vector<double> left_, before_, predicted_;
+};
 
 class Trial {
  public:
   Trial(const Case& result, Scope scope) : result_(result) {
     std::vector<double> errors;
+    RootMeanSquare chain;
     for (const Sample* sample : result.some(true, most_wrong + result.samples().size())) {
       if (sample->content == Content::unwritten || samples_.size() == most_wrong) continue;
       samples_.push_back(sample);
-      if (std::isfinite(sample->error())) errors.push_back(std::abs(sample->error()));
+      if (!std::isfinite(sample->error())) continue;
+      errors.push_back(std::abs(sample->error()));
+      if (std::isfinite(sample->expected.sequential)) chain.add(sample->expected.sequential - sample->expected.value);
     }
     wrong_ = samples_.size();
+    noise_ = chain.value();
     loose_ = loose_share * median(std::move(errors));
     if (scope == Scope::all) {
       const auto right = result.some(false, most_right);
-      // Right ones early: a suspicion that is wrong everywhere may explain wrong ones by its width alone.
-      samples_.insert(samples_.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(wrong_, 4)), right.begin(),
+      samples_.insert(samples_.begin() + static_cast<std::ptrdiff_t>(std::min(wrong_, first_look)), right.begin(),
                       right.end());
     }
   }
@@ -58,8 +82,7 @@ class Trial {
   [[nodiscard]] std::optional<Match> test(const Suspicion& suspicion) const {
     if (wrong_ == 0) return std::nullopt;
     const Recomputation recompute(result_.problem(), suspicion.variant, result_.operands());
-    RootMeanSquare distance;
-    std::vector<double> left, before, predictions;
+    Fit fit;
     std::size_t told = 0, told_wrong = 0, exact = 0;
     for (const Sample* sample : samples_) {
       const std::optional<OracleOutput> predicted = recompute(sample->place);
@@ -70,27 +93,26 @@ class Trial {
       exact += within;
       ++told;
       told_wrong += sample->wrong;
-      if (!sample->wrong || !std::isfinite(error) || !std::isfinite(sample->error())) continue;
-      distance.add(error);
-      left.push_back(std::abs(error));
-      before.push_back(std::abs(sample->error()));
-      predictions.push_back(predicted->value);
+      if (!sample->wrong) continue;
+      fit.add(sample->actual, sample->expected.value, predicted->value);
+      if (fit.count() == first_look && !fit.convinces(noise_)) return std::nullopt;
     }
-    if (2 * told_wrong < wrong_ || told_wrong < std::min(least_told, wrong_)) return std::nullopt;
-    // What predicts next to nothing leaves next to nothing of a result that is small.
-    if (median(std::move(left)) > explained_share * std::min(median(std::move(before)), spread(std::move(predictions))))
+    if (2 * told_wrong < wrong_ || told_wrong < std::min(least_told, wrong_) || !fit.convinces(noise_))
       return std::nullopt;
     return Match{.suspicion = suspicion,
-                 .distance = distance.value(),
+                 .distance = fit.distance(),
                  .coverage = static_cast<double>(told) / static_cast<double>(samples_.size()),
                  .exact = exact == told};
   }
+
+  /// Root mean square error of honest sums where the result is wrong.
+  [[nodiscard]] double noise() const { return noise_; }
 
  private:
   const Case& result_;
   std::vector<const Sample*> samples_;
   std::size_t wrong_ = 0;
-  double loose_ = 0;
+  double loose_ = 0, noise_ = 0;
 };
 
 }  // namespace
@@ -102,9 +124,9 @@ std::vector<Match> explain(const Case& result, const std::vector<Suspicion>& sus
     if (auto match = trial.test(suspicion)) matches.push_back(std::move(*match));
   }
   if (matches.empty()) return matches;
-  // Of two sums that differ from the result by rounding errors chance prefers one.
-  const auto nearest = std::ranges::min_element(matches, {}, &Match::distance)->distance;
-  const double same = std::sqrt(1.5 * nearest * nearest + 0.25 * result.noise().chain * result.noise().chain);
+  // Of two that are about as near as an honest sum chance prefers one.
+  const double nearest = std::ranges::min_element(matches, {}, &Match::distance)->distance;
+  const double same = std::max(1.25 * nearest, 2 * trial.noise());
   std::erase_if(matches, [&](const Match& match) { return match.distance > same; });
   const double widest = std::ranges::max_element(matches, {}, &Match::coverage)->coverage;
   std::erase_if(matches, [&](const Match& match) { return match.coverage < widest; });

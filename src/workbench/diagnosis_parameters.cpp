@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
 #include <utility>
 
 #include "problem/text.hpp"
@@ -10,9 +13,24 @@ namespace {
 /// Phases of larger strides are not tried.
 constexpr std::int64_t most_phases = 16;
 
+constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+
+/// Whether positions of a deviating problem stay far from the ends of 64 bits.
+bool fits(const Problem& p, const Extent& output) {
+  constexpr double limit = 0x1p62;
+  for (int axis = 0; axis < p.rank; ++axis) {
+    const auto outputs = static_cast<double>(output[axis]);
+    const double reach = static_cast<double>(p.kernel[axis]) * static_cast<double>(p.dilation[axis]);
+    const double stride = p.kind == Kind::transposed ? 1 : static_cast<double>(p.stride[axis]);
+    if (outputs * stride + reach + std::abs(static_cast<double>(p.padding_lo[axis])) > limit) return false;
+  }
+  return true;
+}
+
 class Parameters {
  public:
-  explicit Parameters(const Problem& problem) : problem_(problem), transposed_(problem.kind == Kind::transposed) {}
+  explicit Parameters(const Problem& problem)
+      : problem_(problem), transposed_(problem.kind == Kind::transposed), output_(output_extent(problem)) {}
 
   std::vector<Suspicion> all() {
     padding();
@@ -25,7 +43,7 @@ class Parameters {
 
  private:
   void add(std::string cause, std::string said, Variant variant) {
-    found_.push_back({std::move(cause), std::move(said), std::move(variant)});
+    if (fits(variant.problem, output_)) found_.push_back({std::move(cause), std::move(said), std::move(variant)});
   }
 
   /// change(problem, axis) along all axes where it applies, and along each.
@@ -150,15 +168,16 @@ class Parameters {
   }
 
   void stride() {
-    const Extent output = output_extent(problem_);
     along_axes(
         "stride-ignored", "the stride is taken as 1 @; multiply the output position by it",
-        [&](int axis) { return output[axis] > 1 && problem_.stride[axis] > 1; },
+        [&](int axis) { return output_[axis] > 1 && problem_.stride[axis] > 1; },
         [](Problem& p, int axis) { p.stride[axis] = 1; });
     for (const std::int64_t error : {1, -1})
       along_axes(
           "stride-off-by-one", fmt::format("the stride is one too {} @", error > 0 ? "large" : "small"),
-          [&](int axis) { return output[axis] > 1 && problem_.stride[axis] + error > 0; },
+          [&](int axis) {
+            return output_[axis] > 1 && problem_.stride[axis] > -error && problem_.stride[axis] < largest;
+          },
           [error](Problem& p, int axis) { p.stride[axis] += error; });
     const auto widest = *std::max_element(problem_.stride.begin(), problem_.stride.begin() + problem_.rank);
     for (std::int64_t phase = 1; phase < std::min(widest, most_phases); ++phase)
@@ -192,6 +211,7 @@ class Parameters {
 
   Problem problem_;
   bool transposed_;
+  Extent output_;
   std::vector<Suspicion> found_;
 };
 

@@ -77,7 +77,11 @@ class Places {
 
   /// The outputs of each residue class of a strided transposed convolution one class behind the other.
   void phases() {
-    for (const AxisChoice& choice : axis_choices(problem_, [&](int axis) { return problem_.stride[axis] > 1; })) {
+    // Where the stride is longer than the output every phase has one output, and their order is right.
+    const auto strided = [&](int axis) {
+      return problem_.stride[axis] > 1 && problem_.stride[axis] < shape_[place_axis(problem_, axis)];
+    };
+    for (const AxisChoice& choice : axis_choices(problem_, strided)) {
       from("phases-contiguous",
            fmt::format("the outputs of each phase of the stride lie one phase behind the other {}; interleave them: "
                        "phase + stride * q",

@@ -28,9 +28,12 @@ std::vector<Meeting> meetings(const Problem& p, int axis, std::int64_t output) {
   const std::int64_t apart = p.stride[axis] / std::gcd(p.stride[axis], p.dilation[axis]);
   std::int64_t first = 0;
   while (first < std::min(apart, p.kernel[axis]) && (far - first * p.dilation[axis]) % p.stride[axis] != 0) ++first;
-  if (first == apart) return all;
-  for (std::int64_t tap = first; tap < p.kernel[axis]; tap += apart)
+  if (first == std::min(apart, p.kernel[axis])) return all;
+  const std::int64_t count = (p.kernel[axis] - 1 - first) / apart + 1;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t tap = first + i * apart;
     all.push_back({tap, (far - tap * p.dilation[axis]) / p.stride[axis]});
+  }
   return all;
 }
 

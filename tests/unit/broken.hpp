@@ -250,8 +250,9 @@ class NaiveConvolution {
   }
 
   [[nodiscard]] double rounded(double operand) const {
-    if (!is(Fault::operands_rounded)) return operand;
-    return round_operand(static_cast<float>(operand), static_cast<OperandRounding>(broken_.amount));
+    const OperandRounding rounding = is(Fault::operands_rounded) ? static_cast<OperandRounding>(broken_.amount)
+                                                                 : operand_rounding(p_.contract, p_.tie_rule);
+    return rounding == OperandRounding::exact ? operand : round_operand(static_cast<float>(operand), rounding);
   }
 
   [[nodiscard]] double sum(const Grid& x, const Grid& w, const Index& at) const {

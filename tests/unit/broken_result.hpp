@@ -82,8 +82,10 @@ class BrokenResult {
 
   /// The sums with their epilogue, where they belong.
   [[nodiscard]] Grid computed() const {
-    const std::vector<Problem> parts = stages(problem_);
+    std::vector<Problem> parts = stages(problem_);
     const bool separable = parts.size() > 1;
+    // TF32 is for the pointwise half alone.
+    if (separable && problem_.contract == Contract::tf32) parts[0].contract = Contract::fp32;
     // What can go wrong in the pointwise half; everything else goes wrong in the depthwise one.
     const bool second = separable && (is(Fault::operands_rounded) || is(Fault::channel_skipped));
     Grid y = NaiveConvolution(parts[0], second ? Broken{} : broken_)(operands_.input, operands_.weight);

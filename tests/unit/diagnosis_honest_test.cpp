@@ -293,6 +293,21 @@ TEST(DiagnosisHonest, UnwrittenAndWrongIsUnknown) {
   EXPECT_EQ(0.5, d.unwritten_share);
 }
 
+/// No position overflows, whatever is suspected: sanitizers watch.
+TEST(DiagnosisHonest, ExtremeNumbers) {
+  for (const char* const spelled :
+       {"Conv1d(1, 1, 1, stride=9223372036854775807, dilation=9223372036854775807) @ 1x1x1",
+        "ConvTranspose1d(1, 1, 2, stride=4611686018427387904) @ 1x1x1",
+        "ConvTranspose1d(1, 1, 1, dilation=9223372036854775807) @ 1x1x7",
+        "Conv2d(1, 2, (1, 3), stride=(9223372036854775807, 1), dilation=(9223372036854775807, 1)) @ 1x1x1x12"}) {
+    SCOPED_TRACE(spelled);
+    BrokenResult result(parse_problem(spelled), {}, 3);
+    EXPECT_EQ("", result.diagnose().cause) << result.diagnose().sentence;
+    result.change([](const auto& at, double) { return 1 + 0.25 * static_cast<double>(at.back() % 3 + 4 * at[1]); });
+    EXPECT_FALSE(result.diagnose().cause.empty());
+  }
+}
+
 TEST(DiagnosisHonest, RefusesWhatDoesNotFit) {
   const Problem problem = parse_problem("Conv1d(2, 3, 2) @ 1x2x9");
   BrokenResult result(problem, {}, 1);
