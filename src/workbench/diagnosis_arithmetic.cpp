@@ -147,22 +147,25 @@ std::optional<Finding> poor_accumulation(const Case& result) {
     return Finding{"output-rounded",
                    fmt::format("The outputs are rounded to {} before they are stored; store them as {}.", name(stored),
                                name(result.problem().out_dtype))};
-  const double digits = 24 - std::log2(noise.error / std::max(noise.chain, 0x1p-26 * noise.value));
+  const bool wide = result.problem().dtype == DType::float64;
+  const double all = wide ? 53 : 24;
+  const std::string_view sums = wide ? "binary64" : "binary32";
+  const double digits = all - std::log2(noise.error / std::max(noise.chain, std::exp2(-all - 2) * noise.value));
   if (narrowed)
-    return Finding{"short-accumulator", fmt::format("The sums are kept in {}; accumulate in binary32.", name(stored))};
+    return Finding{"short-accumulator", fmt::format("The sums are kept in {}; accumulate in {}.", name(stored), sums)};
   const double bias = toward_zero / static_cast<double>(count) / std::sqrt(squares / static_cast<double>(count));
   if (bias > 0.5)
     return Finding{
         "truncating-accumulator",
         fmt::format("The sums are too small, as if every partial sum were truncated: the RMS error is {:.2g}, "
-                    "that of fused multiply-adds {:.2g}; add short partial sums to a binary32 sum by "
+                    "that of fused multiply-adds {:.2g}; add short partial sums to a {} sum by "
                     "rounding additions.",
-                    noise.error, noise.chain)};
-  if (digits > 23) return std::nullopt;
+                    noise.error, noise.chain, sums)};
+  if (digits > all - 1) return std::nullopt;
   return Finding{"short-accumulator",
                  fmt::format("The errors are those of sums kept to about {:.0f} bits: RMS {:.2g}, that of fused "
-                             "multiply-adds in binary32 {:.2g}; accumulate in binary32.",
-                             digits, noise.error, noise.chain)};
+                             "multiply-adds in {} {:.2g}; accumulate in {}.",
+                             digits, noise.error, sums, noise.chain, sums)};
 }
 
 }  // namespace tapconv
