@@ -42,7 +42,7 @@ struct BenchComparison {
   std::vector<std::string> differences;           ///< of device or protocol: "device_name: NVIDIA H200, NVIDIA A100"
   std::int64_t faster = 0, slower = 0, unclear = 0, not_comparable = 0;
   std::optional<double> geometric_mean;  ///< of the ratios of comparable rows; absent without any
-  /// Rows whose outputs are wrong in B and were right in A.
+  /// Rows whose outputs are wrong in B and were right in A, or that had a time in A and could not be measured in B.
   std::int64_t newly_wrong = 0;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,6 +17,11 @@ struct Operands {
   std::span<const std::byte> pointwise_weight, pointwise_bias;  ///< of a depthwise separable problem
   std::span<const std::byte> residual;
 };
+
+/// All of them, in the order of their declaration.
+[[nodiscard]] inline std::array<std::span<const std::byte>, 6> in_order(const Operands& o) {
+  return {o.input, o.weight, o.bias, o.pointwise_weight, o.pointwise_bias, o.residual};
+}
 
 /// Operands of a plain float32 problem.
 [[nodiscard]] inline Operands operands(std::span<const float> input, std::span<const float> weight,

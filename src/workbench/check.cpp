@@ -142,8 +142,8 @@ class Check {
     examiner_.tell(from, "computing");
     if (!request_.output) own_.compute(false);
     CheckCase item = examiner_.judge(
-        own_.session(), {.tensors = tensors, .demand = demand, .seed = request_.tensors.seed, .samples = samples_},
-        from, to);
+        own_.session(), {.tensors = tensors, .demand = demand, .seed = report_.secret_seed, .samples = samples_}, from,
+        to);
     if (!is_right(item)) {
       stage.result = Result::failed;
       if (stage.reason.empty()) stage.reason = fault_of(item, problem_);
@@ -151,6 +151,11 @@ class Check {
       examiner_.explain(own_.session(), {}, worst);
     }
     report_.cases.push_back(std::move(item));
+    if (request_.output) return;
+    if (std::string what = own_.subject().trespass(); !what.empty() && stage.result != Result::failed) {
+      stage.result = Result::failed;
+      stage.reason = std::move(what);
+    }
   }
 
   CheckStage judge_arithmetic() {

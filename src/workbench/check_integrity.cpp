@@ -46,10 +46,6 @@ class OperandsCopy {
   }
 
  private:
-  static std::vector<std::span<const std::byte>> in_order(const Operands& o) {
-    return {o.input, o.weight, o.bias, o.pointwise_weight, o.pointwise_bias, o.residual};
-  }
-
   std::vector<std::vector<std::byte>> copies_;
 };
 

@@ -139,7 +139,9 @@ BenchComparison compare_benches(std::string_view a, std::string_view a_name, std
     }
   }
   for (std::size_t i = 0; i < first.rows.size(); ++i) {
-    if (!matched[i]) comparison.only_in_a.push_back(title(first.rows[i]));
+    if (matched[i]) continue;
+    comparison.only_in_a.push_back(title(first.rows[i]));
+    comparison.newly_wrong += std::ranges::find(second.failed, first.rows[i].name) != second.failed.end();
   }
   for (std::size_t i = 0; i < second.rows.size(); ++i) {
     if (!taken[i]) comparison.only_in_b.push_back(title(second.rows[i]));

@@ -10,7 +10,11 @@ namespace {
 
 constexpr std::size_t guard_bytes = 4096;
 constexpr std::size_t alignment = 64;
-constexpr std::byte guard{Session::poison_byte};
+/// What a guard zone holds at a place, in turn: NaNs, so that whoever reads it computes NaNs; and bytes that follow no
+/// rule, so that NaNs, zeros and multiples written there are seen.
+std::byte guard_byte(bool nans, std::size_t place) {
+  return nans ? std::byte{Session::poison_byte} : static_cast<std::byte>(shared::mix(place) >> 56);
+}
 
 std::span<const std::byte> bytes_of(const Tensor& tensor) {
   return {static_cast<const std::byte*>(tensor.view().data),
@@ -20,7 +24,7 @@ std::span<const std::byte> bytes_of(const Tensor& tensor) {
 /// Memory between two guard zones.
 class GuardedBytes {
  public:
-  explicit GuardedBytes(std::size_t bytes) : bytes_(bytes), memory_(bytes + 2 * guard_bytes + alignment, guard) {
+  explicit GuardedBytes(std::size_t bytes) : bytes_(bytes), memory_(bytes + 2 * guard_bytes + alignment) {
     const auto address = reinterpret_cast<std::uintptr_t>(memory_.data()) + guard_bytes;
     begin_ = guard_bytes + (alignment - address % alignment) % alignment;
   }
@@ -28,24 +32,26 @@ class GuardedBytes {
   [[nodiscard]] std::span<std::byte> bytes() { return std::span(memory_).subspan(begin_, bytes_); }
   [[nodiscard]] std::span<const std::byte> bytes() const { return std::span(memory_).subspan(begin_, bytes_); }
 
-  void restore_guards() {
-    std::ranges::fill(before(), guard);
-    std::ranges::fill(after(), guard);
+  void restore_guards(bool nans) {
+    nans_ = nans;
+    for (std::size_t i = 0; i < memory_.size(); ++i) {
+      if (is_guard(i)) memory_[i] = guard_byte(nans_, i);
+    }
   }
 
   /// "before" or "after" for a guard zone that was written; empty if none was.
   [[nodiscard]] std::string_view written_guard() const {
-    const auto is_whole = [](std::byte byte) { return byte == guard; };
-    const std::span<const std::byte> memory(memory_);
-    if (!std::ranges::all_of(memory.first(begin_), is_whole)) return "before";
-    return std::ranges::all_of(memory.subspan(begin_ + bytes_), is_whole) ? "" : "after";
+    for (std::size_t i = 0; i < memory_.size(); ++i) {
+      if (is_guard(i) && memory_[i] != guard_byte(nans_, i)) return i < begin_ ? "before" : "after";
+    }
+    return "";
   }
 
  private:
-  [[nodiscard]] std::span<std::byte> before() { return std::span(memory_).first(begin_); }
-  [[nodiscard]] std::span<std::byte> after() { return std::span(memory_).subspan(begin_ + bytes_); }
+  [[nodiscard]] bool is_guard(std::size_t place) const { return place < begin_ || place >= begin_ + bytes_; }
 
   std::size_t bytes_, begin_ = 0;
+  bool nans_ = true;
   std::vector<std::byte> memory_;
 };
 
@@ -87,27 +93,22 @@ class HostSubject final : public Executable {
   [[nodiscard]] std::string name() const override { return function_.name; }
 
   void run() override {
-    const std::vector<std::span<const std::byte>> given = in_order(session_.host_operands());
+    const auto given = in_order(session_.host_operands());
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       if (operands_[i]) std::ranges::copy(given[i], operands_[i]->memory.bytes().begin());
     }
     const Tensor before = session_.download();
     std::ranges::copy(bytes_of(before), output_.memory.bytes().begin());
-    for (GuardedTensor* tensor : tensors()) tensor->memory.restore_guards();
-    function_.compute(session_.problem(), views());
+    nans_ = !nans_;
+    for (GuardedTensor* tensor : tensors()) tensor->memory.restore_guards(nans_);
+    compute();
     session_.upload_output(output_.memory.bytes());
+    if (trespass_.empty()) trespass_ = stray_write();
   }
 
   [[nodiscard]] std::string trespass() override {
-    for (const GuardedTensor* tensor : tensors()) {
-      const std::string_view side = tensor->memory.written_guard();
-      if (!side.empty()) return fmt::format("memory {} the {} was written", side, tensor->name);
-    }
-    const std::vector<std::span<const std::byte>> given = in_order(session_.host_operands());
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      if (operands_[i] && !std::ranges::equal(given[i], operands_[i]->memory.bytes()))
-        return fmt::format("the {} was changed", operands_[i]->name);
-    }
+    if (trespass_.empty()) trespass_ = stray_write();
+    if (!trespass_.empty()) return trespass_;
     const Tensor returned = session_.download();
     if (!std::ranges::equal(bytes_of(returned), output_.memory.bytes()))
       return "the output was written after the function had returned";
@@ -115,12 +116,35 @@ class HostSubject final : public Executable {
   }
 
  private:
-  static std::size_t output_bytes(const Problem& problem) {
-    return static_cast<std::size_t>(element_count(output_shape(problem))) * element_bytes(problem.out_dtype);
+  void compute() {
+    try {
+      function_.compute(session_.problem(), views());
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& error) {
+      fail(ErrorCode::environment, "{} throws \"{}\" for {}", function_.name, error.what(), spell(session_.problem()));
+    } catch (...) {
+      fail(ErrorCode::environment, "{} throws what is no std::exception for {}", function_.name,
+           spell(session_.problem()));
+    }
   }
 
-  static std::vector<std::span<const std::byte>> in_order(const Operands& o) {
-    return {o.input, o.weight, o.bias, o.pointwise_weight, o.pointwise_bias, o.residual};
+  /// A guard zone or an operand that is not what it was.
+  [[nodiscard]] std::string stray_write() {
+    for (const GuardedTensor* tensor : tensors()) {
+      const std::string_view side = tensor->memory.written_guard();
+      if (!side.empty()) return fmt::format("memory {} the {} was written", side, tensor->name);
+    }
+    const auto given = in_order(session_.host_operands());
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (operands_[i] && !std::ranges::equal(given[i], operands_[i]->memory.bytes()))
+        return fmt::format("the {} was changed", operands_[i]->name);
+    }
+    return {};
+  }
+
+  static std::size_t output_bytes(const Problem& problem) {
+    return static_cast<std::size_t>(element_count(output_shape(problem))) * element_bytes(problem.out_dtype);
   }
 
   void add(const char* field, std::span<const std::byte> bytes, DType dtype, const std::vector<std::int64_t>& shape) {
@@ -154,6 +178,8 @@ class HostSubject final : public Executable {
   const HostFunction& function_;
   std::vector<std::unique_ptr<GuardedTensor>> operands_;  // in the order of Operands; null where there is none
   GuardedTensor output_;
+  bool nans_ = false;
+  std::string trespass_;  // the first that was seen
 };
 
 }  // namespace

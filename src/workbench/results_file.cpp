@@ -13,6 +13,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t most_rounds = 1000;
 constexpr std::size_t most_rows = 4096;
+constexpr int most_depth = 32;
 
 double time_of(const Json& value, const char* field) {
   const auto ms = value.get<double>();
@@ -57,7 +58,7 @@ std::map<std::string, std::string> conditions_of(const Json& document) {
 }
 
 ResultsFile results_of(const Json& document) {
-  ResultsFile file{.conditions = conditions_of(document), .rows = {}};
+  ResultsFile file{.conditions = conditions_of(document), .rows = {}, .failed = {}};
   if (document.contains("engine")) {
     file.rows.push_back(row_of("", document));
   } else {
@@ -66,7 +67,11 @@ ResultsFile results_of(const Json& document) {
       fail(ErrorCode::usage, "rows is no array of at most {} rows", most_rows);
     for (const Json& row : rows) {
       const Json& report = row.at("report");
-      if (!report.is_null()) file.rows.push_back(row_of(row.at("name").get<std::string>(), report));
+      std::string name = row.at("name").get<std::string>();
+      if (report.is_null())
+        file.failed.push_back(std::move(name));
+      else
+        file.rows.push_back(row_of(name, report));
     }
   }
   return file;
@@ -76,7 +81,10 @@ ResultsFile results_of(const Json& document) {
 
 ResultsFile read_results(std::string_view text, std::string_view name) {
   try {
-    return results_of(Json::parse(text));
+    return results_of(Json::parse(text, [](int depth, Json::parse_event_t, Json&) {
+      if (depth > most_depth) fail(ErrorCode::usage, "it nests deeper than {} levels", most_depth);
+      return true;
+    }));
   } catch (const Json::exception& error) {
     fail(ErrorCode::usage, "{} is no result of tapconv bench: {}", name, error.what());
   } catch (const Error& error) {

@@ -22,7 +22,8 @@ struct ResultsFile {
   /// What times can only be compared under: "device_name", "threads", "idle_ms" and so on, each as text; "unknown"
   /// where the file does not say.
   std::map<std::string, std::string> conditions;
-  std::vector<TimedRow> rows;  ///< those that have a time
+  std::vector<TimedRow> rows;       ///< those that have a time
+  std::vector<std::string> failed;  ///< names of those that could not be measured
 };
 
 /// Reads the JSON text of a results file. Throws Error{usage}, naming `name`, for what is none.

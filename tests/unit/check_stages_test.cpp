@@ -231,13 +231,23 @@ TEST(CheckStages, SubnormalNumbersAreAskedForUnderIeeeAlone) {
 
 TEST(Integrity, SeesWritesBesideTheOutput) {
   const auto reason = [](const auto& spoil) {
-    const CheckReport report = check_function(plain_problem(), spoiled(spoil));
+    const CheckReport report = check_function(plain_problem(), spoiled(spoil), {"integrity"});
     expect_only_failure(report, "integrity");
     EXPECT_NE(std::string::npos, report.sentence.find(stage_of(report, "integrity").reason)) << report.sentence;
+    // The problem itself is watched too.
+    const CheckReport own = check_function(plain_problem(), spoiled(spoil), {"full"});
+    EXPECT_EQ(stage_of(report, "integrity").reason, stage_of(own, "full").reason);
     return stage_of(report, "integrity").reason;
   };
   EXPECT_EQ("memory after the output was written", reason([](const Problem&, const HostViews& tensors) {
               outputs_of(tensors)[element_count(tensors.output.shape)] = 0;
+            }));
+  // Over NaNs neither all bits set nor a multiple would be seen.
+  EXPECT_EQ("memory after the output was written", reason([](const Problem&, const HostViews& tensors) {
+              std::memset(outputs_of(tensors) + element_count(tensors.output.shape), 0xff, 64);
+            }));
+  EXPECT_EQ("memory after the output was written", reason([](const Problem&, const HostViews& tensors) {
+              outputs_of(tensors)[element_count(tensors.output.shape)] *= 1.5f;
             }));
   EXPECT_EQ("memory before the output was written",
             reason([](const Problem&, const HostViews& tensors) { outputs_of(tensors)[-1] = 0; }));
@@ -247,6 +257,32 @@ TEST(Integrity, SeesWritesBesideTheOutput) {
   EXPECT_EQ("the input was changed", reason([](const Problem&, const HostViews& tensors) {
               const_cast<float*>(static_cast<const float*>(tensors.input.data))[3] += 1;
             }));
+}
+
+TEST(CheckStages, AFunctionThatThrowsIsAnError) {
+  for (const bool standard : {true, false}) {
+    const HostFunction throwing = {"throwing", [standard](const Problem&, const HostViews&) {
+                                     if (standard) throw std::runtime_error("boom");
+                                     throw 42;
+                                   }};
+    try {
+      (void)check_function(plain_problem(), throwing, {"full"});
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(ErrorCode::environment, error.code());
+      EXPECT_NE(std::string::npos, std::string(error.what()).find(standard ? "boom" : "no std::exception"))
+          << error.what();
+    }
+  }
+}
+
+TEST(CheckStages, OneOutputOffByOneIsNoWrongTap) {
+  const HostFunction off = spoiled([](const Problem&, const HostViews& tensors) { outputs_of(tensors)[5] += 1; });
+  const CheckReport report = check_function(plain_problem(), off, {"integers", "impulses", "full"});
+  EXPECT_FALSE(report.passed);
+  EXPECT_EQ(std::string::npos, stage_of(report, "impulses").reason.find(" reads"))
+      << stage_of(report, "impulses").reason;
+  EXPECT_EQ(std::string::npos, report.sentence.find("Nothing is wrong")) << report.sentence;
 }
 
 TEST(Integrity, SeesChance) {

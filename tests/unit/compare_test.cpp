@@ -227,6 +227,20 @@ TEST(Compare, RowsWithoutATimeArePassedOver) {
   const BenchComparison comparison = compare(a, suite({report(0, times(random, 1)), report(1, times(random, 1))}));
   EXPECT_EQ(1u, comparison.rows.size());
   EXPECT_EQ(1u, comparison.only_in_b.size());
+  EXPECT_EQ(0, comparison.newly_wrong);
+}
+
+TEST(Compare, ARowThatFailsInBIsNewlyWrong) {
+  std::mt19937 random(9);
+  const Json a = suite({report(0, times(random, 1)), report(1, times(random, 1))});
+  Json b = a;
+  b["rows"][1]["report"] = nullptr;
+  EXPECT_EQ(1, compare(a, b).newly_wrong);
+}
+
+TEST(Compare, DeepNestingIsRefused) {
+  const std::string deep = "{\"device_name\": " + std::string(100000, '[') + std::string(100000, ']') + "}";
+  EXPECT_THROW((void)compare_benches(deep, "deep.json", deep, "deep.json", true), Error);
 }
 
 }  // namespace

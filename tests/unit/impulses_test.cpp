@@ -1,5 +1,6 @@
 #include "workbench/impulses.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,13 +72,17 @@ TEST(Impulses, AWrongTapIsNamed) {
   // Output channel 1 has tap 1, (0, 1), of channel 0; what it should read is the input one to the right.
   const Problem problem = parse_problem("Conv2d(2, 4, (2, 3), bias=False) @ 1x2x5x6");
   const std::vector<std::int64_t> place{0, 1, 2, 3};
-  const double expected = 1 + 2 * 6 + 3 + 1, below = expected + 6, channel = expected + 30;
+  const HostTensors tensors = weight_impulses(problem, 0).tensors;
+  const auto code = [&](std::int64_t index) { return load_element(tensors.input.data(), DType::float32, index); };
+  constexpr std::int64_t read = 2 * 6 + 3 + 1;
+  const double expected = code(read), below = code(read + 6), channel = code(read + 30);
   EXPECT_EQ("channel 0, tap (0, 1) of the weights of output channel 1 alone is set, and output (0, 1, 2, 3) is " +
                 std::to_string(static_cast<int>(below)) + ", which channel 0, tap (1, 1) reads",
             name_wrong_impulse(problem, 0, place, below, expected));
   EXPECT_TRUE(name_wrong_impulse(problem, 0, place, channel, expected).ends_with("which channel 1, tap (0, 1) reads"));
   EXPECT_TRUE(name_wrong_impulse(problem, 0, place, 0, expected).ends_with("the tap or the channel is skipped"));
-  EXPECT_TRUE(name_wrong_impulse(problem, 0, place, -1, expected).ends_with("is -1 where 17 is read"));
+  EXPECT_TRUE(
+      name_wrong_impulse(problem, 0, place, -1, expected).ends_with(fmt::format("is -1 where {} is read", expected)));
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ namespace {
 std::string read_text(const std::string& file) {
   constexpr std::uintmax_t most_bytes = std::uintmax_t{64} << 20;
   std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error))
+    throw Error(ErrorCode::environment, fmt::format("{} is no file that can be read", file));
   const std::uintmax_t bytes = std::filesystem::file_size(file, error);
   std::ifstream stream(file, std::ios::binary);
   if (error || !stream) throw Error(ErrorCode::environment, fmt::format("{} cannot be read", file));
