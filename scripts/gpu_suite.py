@@ -114,7 +114,7 @@ class Suite:
         return re.sub(r"[^a-z0-9]+", "-", self.specs["device_name"].lower().removeprefix("nvidia ")).strip("-")
 
     def build(self) -> None:
-        targets = ["tapconv_cli", "tapconv_gpu_tests", "direct_candidates", "jit_times"]
+        targets = ["tapconv_cli", "tapconv_gpu_tests", "candidates", "jit_times"]
         for command in (["cmake", "--preset", "gpu"], ["cmake", "--build", "--preset", "gpu", "--target", *targets]):
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
             if done.returncode != 0:

@@ -209,7 +209,7 @@ def suite_summary() -> str:
 
 
 def candidates() -> str:
-    """The table of bench/direct_candidates.py."""
+    """The table of bench/candidates.py."""
     results = load("direct_candidates.json")
     lines = ["| problem | predicted ms | measured ms | fastest tile's ms | chosen | fastest |", "|---|---|---|---|---|---|"]
     for problem in results["problems"]:

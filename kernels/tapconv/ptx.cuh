@@ -26,6 +26,60 @@ inline unsigned short cvt_rn_bf16_f32(float value) {
   return bits;
 }
 
+// The block's dynamic shared memory.
+inline unsigned char* dynamic_shared() {
+  extern __shared__ __align__(128) unsigned char memory[];
+  return memory;
+}
+
+// 16 bytes to shared memory.
+inline void st_shared_v4(unsigned address, const unsigned (&values)[4]) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(values[0]), "r"(values[1]),
+               "r"(values[2]), "r"(values[3])
+               : "memory");
+}
+
+// A barrier in shared memory whose phases end when `arrivals` threads have arrived and all expected bytes have come.
+inline void mbarrier_init(unsigned barrier, unsigned arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+inline void fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+inline void mbarrier_arrive(unsigned barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+inline void mbarrier_arrive_expect_tx(unsigned barrier, unsigned bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+// Waits for the end of the last phase of this parity. (The thread sleeps a while in try_wait.)
+inline void mbarrier_wait(unsigned barrier, unsigned parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred ended;\n"
+      "again_%=:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n"
+      "@!ended bra again_%=;\n"
+      "}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+
+// Copies `bytes` (a multiple of 16, both addresses too) to shared memory; they count for the barrier.
+inline void cp_async_bulk(unsigned to, const void* from, unsigned bytes, unsigned barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
+}
+
+// Changes the registers of every thread of the warpgroup.
+template <int registers>
+inline void setmaxnreg_inc() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
+}
+template <int registers>
+inline void setmaxnreg_dec() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
+}
+
 // Makes ordinary writes to shared memory visible to the tensor cores and the copy engine.
 inline void fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
@@ -35,6 +89,11 @@ template <int pending>
 inline void wgmma_wait_group() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
+
+// d (64 x columns) = A (64 x 8) * B (8 x columns), plus d if `accumulate`; TF32, of one warpgroup, both from shared
+// memory. tf32() of the width that a kernel needs stands in its own translation unit.
+template <int columns>
+struct Wgmma;
 
 // Descriptor of an operand tile in shared memory without swizzle, K-major: core matrices of 8 rows x 16 bytes,
 // `leading` bytes apart along K and `stride` bytes apart along the rows.

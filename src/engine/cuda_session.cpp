@@ -17,16 +17,24 @@ class CudaEngine final : public Executable {
  public:
   CudaEngine(const Problem& problem, CudaTensors& tensors, const Chooser& chooser = choose_by_default)
       : tensors_(tensors),
-        plan_(problem, tensors.context(), {.chooser = chooser}),
+        plan_(problem, tensors.context(), {.packed = true, .chooser = chooser}),
+        packed_(tensors.context(), plan_.packed_bytes()),
         workspace_(tensors.context(), plan_.workspace_bytes()) {}
 
   [[nodiscard]] std::string name() const override { return plan_.solver(); }
-  void run() override { plan_.run(tensors_.pointers(), workspace_.as(), tensors_.stream().handle()); }
+  void prepare() override {
+    plan_.prepare(tensors_.pointers(), nullptr, packed_.as(), tensors_.stream().handle());
+  }
+  void run() override {
+    DeviceTensors tensors = tensors_.pointers();
+    tensors.packed = packed_.as();
+    plan_.run(tensors, workspace_.as(), tensors_.stream().handle());
+  }
 
  private:
   CudaTensors& tensors_;
   CudaPlan plan_;
-  cuda::Buffer workspace_;
+  cuda::Buffer packed_, workspace_;
 };
 
 class CudaSession final : public Session {

@@ -6,7 +6,7 @@
 namespace tapconv {
 namespace {
 
-// Fitted to what bench/direct_candidates.py measured, see docs/kernels.md. Instructions are a warp's.
+// Fitted to what bench/candidates.py measured, see docs/kernels.md. Instructions are a warp's.
 constexpr double broadcast_instructions = 2.6;   // of 16 bytes of weights from shared memory
 constexpr double load_instructions = 0.6;        // of an input that is surely there
 constexpr double check_instructions = 1.9;       // of whether it lies inside

@@ -7,6 +7,7 @@
 #define __launch_bounds__(...)
 #define __shared__ static
 #define __align__(bytes) __attribute__((aligned(bytes)))
+#define __noinline__
 
 struct uint3 {
   unsigned x, y, z;
@@ -17,6 +18,7 @@ struct __align__(16) ulonglong2 {
 
 extern uint3 threadIdx, blockIdx, blockDim, gridDim;
 void __syncthreads();
+void __syncwarp();
 
 template <class T>
 inline T __ldg(const T* address) {

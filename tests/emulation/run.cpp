@@ -3,7 +3,7 @@
 //     program LAUNCH OUTPUT
 //
 // reads the file of launch.hpp and writes the output tensor's bytes. The threads of a block are fibers of one host
-// thread; each runs until it meets a barrier. Blocks run one after the other.
+// thread; each runs until it waits. Blocks run one after the other.
 #include <ucontext.h>
 
 #include <cstdio>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device.hpp"
+#include "fibers.hpp"
 #include "launch.hpp"
 
 extern void (*const kernel)(tapconv::shared::Arguments);  // beside the kernel's source
@@ -23,10 +24,9 @@ namespace {
 using tapconv::emulation::Launch;
 using tapconv::emulation::Tensor;
 
-[[noreturn]] void fail(const char* what) {
-  std::fprintf(stderr, "emulation: %s\n", what);
-  std::exit(1);
-}
+using tapconv::emulation::fail;
+using tapconv::emulation::progress;
+using tapconv::emulation::yield;
 
 struct Fiber {
   ucontext_t context{};
@@ -34,17 +34,37 @@ struct Fiber {
   bool ended = false;
 };
 
+// Where threads wait for each other.
+struct Meeting {
+  unsigned arrived = 0, times = 0;
+
+  void meet(unsigned threads) {
+    const unsigned time = times;
+    progress();
+    if (++arrived == threads) {
+      arrived = 0;
+      ++times;
+    }
+    while (times == time) yield();
+    progress();
+  }
+};
+
 tapconv::shared::Arguments arguments;
 ucontext_t scheduler;
 Fiber* running = nullptr;
+bool moved = false;  // anything, since the round began
+Meeting of_block;
+std::vector<Meeting> of_warps;
 
 void run_thread() {
   kernel(arguments);
   running->ended = true;
+  progress();
 }
 
-// Every thread until its next barrier, again and again until all have ended.
-void run_block(std::vector<Fiber>& fibers, bool reversed) {
+// Every thread until it waits, again and again until all have ended.
+void run_block(std::vector<Fiber>& fibers, const Launch& launch) {
   for (Fiber& fiber : fibers) {
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = fiber.stack.data();
@@ -53,16 +73,22 @@ void run_block(std::vector<Fiber>& fibers, bool reversed) {
     makecontext(&fiber.context, run_thread, 0);
     fiber.ended = false;
   }
+  of_block = {};
+  of_warps.assign(fibers.size() / 32 + 1, {});
+  tapconv::emulation::begin_block(launch.dynamic_shared_bytes);
   for (std::size_t ended = 0; ended < fibers.size();) {
-    if (ended > 0) fail("some threads of a block have ended, others wait at a barrier");
+    moved = false;
     for (std::size_t i = 0; i < fibers.size(); ++i) {
-      const std::size_t thread = reversed ? fibers.size() - 1 - i : i;
+      const std::size_t thread = launch.reversed ? fibers.size() - 1 - i : i;
+      if (fibers[thread].ended) continue;
       threadIdx = {static_cast<unsigned>(thread), 0, 0};
       running = &fibers[thread];
       swapcontext(&scheduler, &running->context);
       ended += running->ended;
     }
+    if (!moved) fail("a deadlock: every thread of a block has ended or waits");
   }
+  tapconv::emulation::end_block();
 }
 
 // Memory that ends where the tensor ends.
@@ -82,7 +108,15 @@ Memory read(std::FILE* file, const Tensor& tensor) {
 
 }  // namespace
 
-void __syncthreads() { swapcontext(&running->context, &scheduler); }
+void tapconv::emulation::fail(const char* what) {
+  std::fprintf(stderr, "emulation: %s\n", what);
+  std::exit(1);
+}
+void tapconv::emulation::yield() { swapcontext(&running->context, &scheduler); }
+void tapconv::emulation::progress() { moved = true; }
+
+void __syncthreads() { of_block.meet(blockDim.x); }
+void __syncwarp() { of_warps[threadIdx.x / 32].meet(32); }
 
 int main(int count, char** names) {
   std::FILE* file = count == 3 ? std::fopen(names[1], "rb") : nullptr;
@@ -107,7 +141,7 @@ int main(int count, char** names) {
   for (long long i = 0; i < blocks; ++i) {
     const long long block = launch.reversed ? blocks - 1 - i : i;
     blockIdx = {static_cast<unsigned>(block % launch.grid[0]), static_cast<unsigned>(block / launch.grid[0]), 0};
-    run_block(fibers, launch.reversed);
+    run_block(fibers, launch);
   }
   std::FILE* result = std::fopen(names[2], "wb");
   const auto size = static_cast<std::size_t>(launch.output.bytes);

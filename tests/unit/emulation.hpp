@@ -25,7 +25,8 @@ class Emulation {
     std::string pattern = (std::filesystem::temp_directory_path() / "tapconv-emulation-XXXXXX").string();
     if (!::mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder: " + pattern);
     folder_ = pattern;
-    command(compiler_ + " -c " + sources_ + "/emulation/run.cpp -o " + path("run.o"));
+    for (const std::string part : {"run", "instructions"})
+      command(compiler_ + " -c " + sources_ + "/emulation/" + part + ".cpp -o " + path(part + ".o"));
   }
   ~Emulation() { std::filesystem::remove_all(folder_); }
   Emulation(const Emulation&) = delete;
@@ -41,7 +42,8 @@ class Emulation {
     const std::string type = "void (*const kernel)(tapconv::shared::Arguments)";
     std::ofstream(path(name + ".cpp")) << source.text << "extern " << type << ";\n"
                                        << type << " = " << source.entry << ";\n";
-    command(compiler_ + " -include device.hpp " + path(name + ".cpp") + " " + path("run.o") + " -o " + path(name));
+    command(compiler_ + " -include device.hpp " + path(name + ".cpp") + " " + path("run.o") + " " + path("instructions.o") +
+            " -o " + path(name));
   }
 
   /// Runs the program; its tensors are read here and its output is written back. Null: a tensor that is not there.
@@ -53,6 +55,7 @@ class Emulation {
            bool reversed) const {
     emulation::Launch launch{.grid = {shape.grid[0], shape.grid[1], shape.grid[2]},
                              .threads = shape.block[0],
+                             .dynamic_shared_bytes = shape.dynamic_shared_bytes,
                              .reversed = reversed,
                              .sizes = sizes,
                              .input = header(tensors.input),

@@ -1,8 +1,15 @@
 // Stands before kernels/tapconv/ptx.cuh where kernels are compiled as host code: the instructions that such kernels
-// use.
+// use. Those of shared memory are in ../instructions.cpp.
 #pragma once
 
 #include "tapconv/shared.cuh"
+
+namespace tapconv::emulation {
+
+void wgmma(float* d, int columns, unsigned long long a, unsigned long long b, bool accumulate);
+void wgmma_wait(int pending);
+
+}  // namespace tapconv::emulation
 
 namespace tapconv::ptx {
 
@@ -30,5 +37,40 @@ inline unsigned short cvt_rn_bf16_f32(float value) {
   return static_cast<unsigned short>(
       __builtin_bit_cast(unsigned, shared::round_operand(value, shared::Rounding::bf16)) >> 16);
 }
+
+unsigned shared_address(const void* pointer);
+unsigned char* dynamic_shared();
+void st_shared_v4(unsigned address, const unsigned (&values)[4]);
+void mbarrier_init(unsigned barrier, unsigned arrivals);
+inline void fence_mbarrier_init() {}
+void mbarrier_arrive(unsigned barrier);
+void mbarrier_arrive_expect_tx(unsigned barrier, unsigned bytes);
+void mbarrier_wait(unsigned barrier, unsigned parity);
+void cp_async_bulk(unsigned to, const void* from, unsigned bytes, unsigned barrier);
+void fence_proxy_async();
+void wgmma_fence();
+void wgmma_commit_group();
+
+template <int>
+inline void setmaxnreg_inc() {}
+template <int>
+inline void setmaxnreg_dec() {}
+
+template <int pending>
+inline void wgmma_wait_group() {
+  emulation::wgmma_wait(pending);
+}
+
+constexpr unsigned long long wgmma_descriptor(unsigned address, unsigned leading, unsigned stride) {
+  return static_cast<unsigned long long>((address & 0x3ffffu) >> 4) |
+         static_cast<unsigned long long>(leading >> 4) << 16 | static_cast<unsigned long long>(stride >> 4) << 32;
+}
+
+template <int columns>
+struct Wgmma {
+  static void tf32(float (&d)[columns / 2], unsigned long long a, unsigned long long b, bool accumulate) {
+    emulation::wgmma(d, columns, a, b, accumulate);
+  }
+};
 
 }  // namespace tapconv::ptx

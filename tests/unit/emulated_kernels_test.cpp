@@ -46,22 +46,22 @@ shared::WeightStrides weight_strides(const Strided& tensor, const Problem& probl
           .axis = {by_axis.axis[0], by_axis.axis[1], by_axis.axis[2]}};
 }
 
-/// The `direct` kernels of a problem, compiled as host code.
-class DirectPrograms {
+/// A solver's kernels of a problem, compiled as host code.
+class Programs {
  public:
-  DirectPrograms(const Emulation& emulation, const std::string& name, const Problem& problem, Variant variant,
-                 std::uint64_t seed)
+  Programs(const Emulation& emulation, const std::string& name, std::string_view solver, const Problem& problem,
+           Variant variant, std::uint64_t seed)
       : emulation_(emulation), problem_(problem), variant_(variant), generator_(seed) {
     const DeviceModel device = device_model(testing::h200());
-    const auto direct = std::ranges::find(solvers(), "direct", &Solver::name);
+    const auto named = std::ranges::find(solvers(), solver, &Solver::name);
     for (Task task : tasks_of(problem)) {
       task.strided = variant.strided;
       task.packed = variant.packed;
       task.wide = task.wide || variant.wide;
-      const auto candidates = (*direct)->candidates(task, device);
+      const auto candidates = (*named)->candidates(task, device);
       const std::string configuration = candidates[generator_() % candidates.size()].configuration;
       stages_.push_back({.task = task,
-                         .plan = (*direct)->plan(task, configuration, device),
+                         .plan = (*named)->plan(task, configuration, device),
                          .unreached = unreached_plan(task, device),
                          .name = name + "-" + std::to_string(stages_.size())});
       const Stage& stage = stages_.back();
@@ -219,18 +219,20 @@ Problem grown(Problem problem) {
   return problem;
 }
 
-void expect_right(const std::vector<Problem>& problems, std::uint64_t seed) {
+void expect_right(std::string_view solver, const std::vector<Problem>& problems, std::uint64_t seed) {
   if (!Emulation::available()) GTEST_SKIP() << TAPCONV_TEST_COMPILER << " is not there";
   const Emulation emulation;
   parallel_for(std::ssize(problems), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const Problem& problem = problems[static_cast<std::size_t>(i)];
       const std::uint64_t own = seed + static_cast<std::uint64_t>(i);
-      const Variant variant{.strided = own % 3 == 1, .packed = own % 2 == 1, .wide = own % 5 == 2};
+      // `warpgroup` takes packed weights alone.
+      const Variant variant{
+          .strided = own % 3 == 1, .packed = own % 2 == 1 || solver == "warpgroup", .wide = own % 5 == 2};
       SCOPED_TRACE(fmt::format("seed {}: {}{}{}{}", own, spell(problem), variant.strided ? ", strided" : "",
                                variant.packed ? ", packed" : "", variant.wide ? ", wide" : ""));
       try {
-        DirectPrograms programs(emulation, fmt::format("kernel{}", i), problem, variant, own);
+        Programs programs(emulation, fmt::format("kernel{}", i), solver, problem, variant, own);
         for (const Fill fill : {Fill::integers, Fill::uniform, Fill::special})
           EXPECT_EQ("", programs.failure(problem, fill)) << "fill " << static_cast<int>(fill);
         if (grown(problem) == problem) continue;
@@ -249,7 +251,7 @@ TEST_P(DirectEmulation, RandomProblemsAreRight) {
   constexpr unsigned each = 6;
   std::vector<Problem> problems;
   for (unsigned i = 0; i < each; ++i) problems.push_back(testing::any_random_problem(GetParam() * each + i, 2e5));
-  expect_right(problems, GetParam() * each);
+  expect_right("direct", problems, GetParam() * each);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shards, DirectEmulation, ::testing::Range(0u, 5u));
@@ -270,8 +272,33 @@ TEST(DirectEmulationEdges, OfTilesVectorsAndSharedMemoryAreRight) {
            "Conv2d(6, 13, 2, padding=1, padding_mode=circular, layout=channels_last) @ 1x6x5x6",
        })
     problems.push_back(parse_problem(text));
-  expect_right(problems, 1000);
+  expect_right("direct", problems, 1000);
 }
+
+/// A problem a shard.
+class WarpgroupEmulation : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(WarpgroupEmulation, IsRight) { expect_right("warpgroup", {parse_problem(GetParam())}, 3); }
+
+// Every way to cut a problem up: strides, dilations that share stored positions and such that do not, boundaries,
+// channels that fill no chunk and no block, slabs and images in a tile, both orientations.
+INSTANTIATE_TEST_SUITE_P(
+    Problems, WarpgroupEmulation,
+    ::testing::Values("Conv2d(16, 128, (3,5), math=tf32) @ 1x16x9x30",
+                      "Conv1d(8, 40, 3, stride=3, dilation=4, math=tf32) @ 2x8x300",
+                      "Conv2d(24, 70, 3, stride=2, padding=1, math=tf32) @ 2x24x17x19",
+                      "Conv3d(9, 33, 3, padding=1, math=tf32) @ 1x9x6x7x9",
+                      "Conv2d(32, 64, 3, padding=1, groups=2, math=tf32, residual=True, activation=relu) @ 2x32x14x14",
+                      "Conv2d(8, 24, 5, padding=2, padding_mode=reflect, math=tf32, rounding=rn) @ 1x8x12x13",
+                      "Conv2d(16, 16, 1, math=tf32, bias=False) @ 3x16x7x7",
+                      "ConvTranspose2d(12, 20, 3, padding=1, math=tf32) @ 1x12x9x11",
+                      "Conv2d(8, 16, 3, dilation=9, padding=9, math=tf32) @ 1x8x16x40",
+                      "Conv2d(8, 16, 3, math=fp32) @ 1x8x10x20", "Conv1d(64, 72, 1, math=fp32) @ 1x64x200",
+                      "Conv2d(8, 64, 3, padding=1, layout=channels_last, math=tf32) @ 1x8x12x12",
+                      "Conv3d(6, 8, (1,3,3), stride=(1,2,2), padding_mode=circular, padding=1) @ 1x6x4x9x10",
+                      "Conv2d(17, 9, 11, stride=4, padding=2, math=tf32) @ 1x17x30x31",
+                      "ConvTranspose1d(10, 130, 7, dilation=3, activation=relu) @ 2x10x100",
+                      "Conv2d(8, 16, 3, padding=1) @ 2?x8x9x20?"));
 
 }  // namespace
 }  // namespace tapconv

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Times every candidate of the CUDA solvers on problems of many kinds, and compares the cost models with what is measured.
+"""Times candidates of the CUDA solvers on problems of many kinds, and compares the cost models with what is measured.
 
-    python3 bench/direct_candidates.py --commit HASH --out results/h200
+    python3 bench/candidates.py --commit HASH --out results/h200 [--solver warpgroup] [--most 12]
 
-Needs a GPU and the build of scripts/gpu_suite.py. Writes direct_candidates.json.
+Needs a GPU and the build of scripts/gpu_suite.py. Writes SOLVER_candidates.json.
 """
 
 import argparse
@@ -51,16 +51,23 @@ PROBLEMS = (
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--commit", required=True, help="the commit that this tree is")
-    parser.add_argument("--out", required=True, type=Path, help="folder of direct_candidates.json")
+    parser.add_argument("--out", required=True, type=Path, help="folder of SOLVER_candidates.json")
+    parser.add_argument("--solver", default="direct", help="a solver's name, or all")
+    parser.add_argument("--most", type=int, default=64, help="so many candidates, the first ones")
     parser.add_argument("problems", nargs="*", default=PROBLEMS)
     arguments = parser.parse_args()
     build = ROOT / "build" / "gpu"
-    done = subprocess.run([build / "bench" / "direct_candidates", "cuda:0", *arguments.problems], check=True, capture_output=True, text=True)
+    done = subprocess.run([build / "bench" / "candidates", "cuda:0", arguments.solver, str(arguments.most), *arguments.problems], check=True, capture_output=True, text=True)
     problems = [json.loads(line) for line in done.stdout.splitlines()]
     specs = json.loads(subprocess.run([build / "tapconv", "specs", "--json"], check=True, capture_output=True, text=True).stdout)
     losses, errors = [], []
     for problem in problems:
         rows = problem["candidates"]
+        if not rows:
+            continue  # the solver does not take it
+        for row in rows:
+            if row["max_bound_ratio"] > 1:
+                print(f"WRONG: {row['max_bound_ratio']} of the bound: {problem['problem']}: {row['configuration']}")
         best = min(rows, key=lambda row: row["ms"])
         losses.append(rows[0]["ms"] / best["ms"])  # the first is what the model chooses
         errors += [math.log(row["predicted_ms"] / row["ms"]) for row in rows]
@@ -72,8 +79,8 @@ def main() -> int:
         "rms_log_error": math.sqrt(sum(error * error for error in errors) / len(errors)),
     }
     print(summary)
-    header = evidence_header("bench/direct_candidates.py", arguments.commit, specs)
-    (arguments.out / "direct_candidates.json").write_text(json.dumps(header | {"summary": summary, "problems": problems}, indent=1) + "\n")
+    header = evidence_header("bench/candidates.py", arguments.commit, specs)
+    (arguments.out / f"{arguments.solver}_candidates.json").write_text(json.dumps(header | {"summary": summary, "problems": problems}, indent=1) + "\n")
     return 0
 
 

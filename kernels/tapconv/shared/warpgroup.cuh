@@ -1,0 +1,201 @@
+// How the `warpgroup` solver cuts a convolution up: what its kernels, its packing of weights and the host compute alike.
+#pragma once
+
+#include "tapconv/shared/geometry.cuh"
+
+namespace tapconv::shared {
+
+// A block's tile and pipeline, as the host chooses them. Two warpgroups compute; a third one loads.
+struct WarpgroupTile {
+  bool pixels_are_rows = false;  // the instructions' 64 rows (M) are pixels and their columns (N) output channels; else the other
+                         // way round
+  int columns = 0;           // N: a multiple of 8, at most 256
+  int channel_blocks = 0;    // of a warpgroup: of 64 output channels, or of `columns`
+  int segments = 0;          // of a warpgroup: of `columns` pixels, or of 64
+  bool split_channels = false;   // the two warpgroups have the same pixels and different channels; else the other way round
+  int images = 0, extent[3] = {};  // output positions of a block: images, D, H, W
+  bool along_rows = false;        // the groups of 8 pixels of a segment follow each other along H, else along W
+  int steps = 0;              // of 8 input channels in a chunk of the reduction
+  int pairs = 0;              // (tap, step) pairs in a stage of weights
+  int input_stages = 0, weight_stages = 0;
+  int parts = 0;      // of an operand: 1, or 2 (3xTF32)
+  bool promoted = false;  // every stage's sums are added to binary32 ones
+};
+
+inline constexpr int warpgroup_rows = 64;            // of an instruction
+inline constexpr int warpgroup_step_channels = 8;    // of an instruction
+inline constexpr int warpgroup_unit_bytes = 16;      // four channels of a pixel, or of an output channel's weights
+inline constexpr int warpgroup_threads = 384;
+inline constexpr int warpgroup_loaders = 96;         // threads that load inputs; the fourth warp of their group loads weights
+inline constexpr int warpgroup_staged_columns = 64;  // pixels that a warp moves to the output at once
+// 8 more, so that what leaves can begin at a multiple of 32 bytes; rows then begin in different banks, too.
+inline constexpr int warpgroup_staged_pitch = warpgroup_staged_columns + 8;
+inline constexpr int warpgroup_barrier_bytes = 512;  // at most, of static shared memory
+
+// The input positions of one axis that a tile needs, in the order in which they are stored: `slots` sequences of
+// `length` positions which are `stride` apart, so that a tap is one distance for all outputs whatever the stride.
+struct StoredAxis {
+  long long stride, dilation, first;  // tap t of output q meets input q*stride + t*dilation + first
+  int taps, tile;
+  int slots, length, shift;  // taps `slots` apart share a sequence, where they are `shift` positions apart
+
+  constexpr int count() const { return slots * length; }
+  // From output 0's first tap, in stored positions.
+  constexpr int offset(int tap) const { return tap % slots * length + tap / slots * shift; }
+  // The input position of a stored one, for a tile that begins at output `begin`.
+  constexpr long long position(long long begin, int stored) const {
+    return first + (begin + stored % length) * stride + stored / length * dilation;
+  }
+};
+
+constexpr long long greatest_common_divisor(long long a, long long b) {
+  while (b != 0) {
+    const long long rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+constexpr StoredAxis stored_axis(const Axis& axis, bool transposed, int tile) {
+  // A transposed convolution of stride 1 meets the inputs in descending order: its taps are counted from the last.
+  const TapClass all = tap_class(axis, transposed, 0);
+  const long long dilation = transposed ? -all.offset_step : all.offset_step;
+  StoredAxis stored{.stride = all.in_step,
+                    .dilation = dilation,
+                    .first = transposed ? all.first_offset - (all.taps - 1) * dilation : all.first_offset,
+                    .taps = static_cast<int>(all.taps),
+                    .tile = tile,
+                    .slots = static_cast<int>(all.taps),
+                    .length = tile,
+                    .shift = 0};
+  // Taps whose distance is a multiple of the stride can share a sequence; it pays where the tile is longer than the
+  // distance.
+  const long long period = all.in_step / greatest_common_divisor(dilation, all.in_step);
+  if (period < all.taps) {
+    const long long shift = period * dilation / all.in_step;
+    const long long length = tile + (all.taps - 1) / period * shift;
+    if (period * length <= all.taps * tile) {
+      stored.slots = static_cast<int>(period);
+      stored.length = static_cast<int>(length);
+      stored.shift = static_cast<int>(shift);
+    }
+  }
+  return stored;
+}
+
+// Sizes and places in shared memory, in units of 16 bytes unless a name says otherwise.
+struct WarpgroupLayout {
+  StoredAxis axis[3];
+  int taps, pairs;           // of the filter; (tap, step) pairs of a chunk
+  int chunks;                // of input channels
+  int block_channels;        // output channels of a block
+  long long channel_blocks;  // blocks of output channels in a group
+  int pixels;                // stored, of one unit of channels
+  int row_pitch, plane_pitch, image_pitch;  // stored pixels
+  int group_pitch;                          // from a segment's 8 pixels to the next 8
+  int input_part, input_stage;              // the units of one part; of all
+  int pair_part, pair, weight_stage;
+  int stages;                               // of weights a chunk
+  int staging_bytes, shared_bytes;
+  int block_pixels;
+};
+
+constexpr int ceil_divide(int a, int b) { return (a + b - 1) / b; }
+
+constexpr WarpgroupLayout warpgroup_layout(const Shape& shape, const WarpgroupTile& tile) {
+  WarpgroupLayout to{};
+  to.taps = 1;
+  for (int i = 0; i < 3; ++i) {
+    to.axis[i] = stored_axis(shape.axis[i], shape.transposed, tile.extent[i]);
+    to.taps *= to.axis[i].taps;
+  }
+  const int chunk_channels = tile.steps * warpgroup_step_channels;
+  to.pairs = to.taps * tile.steps;
+  to.chunks = static_cast<int>((shape.in_channels + chunk_channels - 1) / chunk_channels);
+  to.block_channels = (tile.pixels_are_rows ? tile.columns : warpgroup_rows) * tile.channel_blocks *
+                      (tile.split_channels ? 2 : 1);
+  to.channel_blocks = (shape.out_channels + to.block_channels - 1) / to.block_channels;
+  to.row_pitch = to.axis[2].count();
+  to.plane_pitch = to.axis[1].count() * to.row_pitch;
+  to.image_pitch = to.axis[0].count() * to.plane_pitch;
+  to.pixels = tile.images * to.image_pitch;
+  to.group_pitch = tile.along_rows ? to.row_pitch : 8;
+  to.input_part = 2 * tile.steps * to.pixels;
+  to.input_stage = tile.parts * to.input_part;
+  to.pair_part = 2 * to.block_channels;
+  to.pair = tile.parts * to.pair_part;
+  to.weight_stage = tile.pairs * to.pair;
+  to.stages = ceil_divide(to.pairs, tile.pairs);
+  // A warp moves 16 output channels of a segment at a time, or writes from its registers.
+  to.staging_bytes = tile.pixels_are_rows ? 0 : 8 * 16 * warpgroup_staged_pitch * 4;
+  to.shared_bytes = warpgroup_unit_bytes * (tile.input_stages * to.input_stage + tile.weight_stages * to.weight_stage) +
+                    to.staging_bytes;
+  to.block_pixels = tile.images * tile.extent[0] * tile.extent[1] * tile.extent[2];
+  return to;
+}
+
+// Pixels of a segment.
+constexpr int segment_pixels(const WarpgroupTile& tile) { return tile.pixels_are_rows ? warpgroup_rows : tile.columns; }
+
+// A place in a tile: image, D, H, W.
+struct TilePlace {
+  int image, at[3];
+};
+
+// Where pixel `index` of a segment lies, counting the block's segments.
+constexpr TilePlace segment_place(const WarpgroupTile& tile, int segment, int index) {
+  const int groups = segment_pixels(tile) / 8;
+  TilePlace place{};
+  int row = 0, column = 0, before = segment;  // rows and columns of groups of 8 pixels
+  if (tile.along_rows) {
+    const int columns = tile.extent[2] / 8, rows = tile.extent[1] / groups;
+    column = before % columns;
+    before /= columns;
+    row = before % rows * groups + index / 8;
+    before /= rows;
+  } else {
+    const int columns = tile.extent[2] / 8 / groups;
+    column = before % columns * groups + index / 8;
+    before /= columns;
+    row = before % tile.extent[1];
+    before /= tile.extent[1];
+  }
+  place.at[2] = column * 8 + index % 8;
+  place.at[1] = row;
+  place.at[0] = before % tile.extent[0];
+  place.image = before / tile.extent[0];
+  return place;
+}
+
+// The stored pixel that tap 0 of a place meets.
+constexpr int stored_pixel(const WarpgroupLayout& layout, const TilePlace& place) {
+  return place.image * layout.image_pitch + place.at[0] * layout.plane_pitch + place.at[1] * layout.row_pitch +
+         place.at[2];
+}
+
+// From there to another tap, taps counted in the order D, H, W.
+constexpr int tap_offset(const WarpgroupLayout& layout, int tap) {
+  const int t2 = tap % layout.axis[2].taps, rows = tap / layout.axis[2].taps;
+  const int t1 = rows % layout.axis[1].taps, t0 = rows / layout.axis[1].taps;
+  return layout.axis[0].offset(t0) * layout.plane_pitch + layout.axis[1].offset(t1) * layout.row_pitch +
+         layout.axis[2].offset(t2);
+}
+
+// Whether the numbers of a tile fit each other.
+constexpr bool is_consistent(const WarpgroupTile& tile, const WarpgroupLayout& layout) {
+  const int groups = segment_pixels(tile) / 8;
+  const int accumulators = tile.channel_blocks * tile.segments * tile.columns / 2;
+  return tile.columns % 8 == 0 && tile.columns >= 8 && tile.columns <= 256 && tile.extent[2] % 8 == 0 &&
+         (tile.along_rows ? tile.extent[1] % groups == 0 : tile.extent[2] / 8 % groups == 0) &&
+         layout.block_pixels == segment_pixels(tile) * tile.segments * (tile.split_channels ? 1 : 2) &&
+         accumulators <= 128 && tile.pairs >= 1 && tile.pairs <= layout.pairs && tile.input_stages >= 1 &&
+         tile.weight_stages >= 1 && (tile.parts == 1 || (tile.parts == 2 && tile.promoted)) &&
+         // Descriptors hold 14 bits of units.
+         layout.group_pitch < 1 << 14 && layout.pixels < 1 << 14 &&
+         // A stage is released when the next one's instructions have been issued.
+         (tile.promoted || ((tile.input_stages > 1 || layout.chunks == 1) &&
+                            (tile.weight_stages > 1 || layout.chunks * layout.stages == 1)));
+}
+
+}  // namespace tapconv::shared

@@ -1,0 +1,251 @@
+// The `warpgroup` solver, first form: an implicit GEMM on Hopper's tensor cores, both operands from shared memory. For
+// filters of many taps, whose inputs are used often once they are there.
+//
+// Mapping. The instruction multiplies 64 rows (M) by N columns over 8 channels of one tap. Rows are output channels and
+// columns pixels, or the other way round where 64 channels would waste too much. Two warpgroups compute a tile: the same
+// pixels and different channels, or the same channels and different pixels. Blocks are persistent: each takes every
+// gridDim.x-th tile.
+//
+// Data flow. Inputs: global -> registers, rounded (split for 3xTF32) -> shared, by 96 threads of a third warpgroup; once
+// for all taps. Weights: packed -> shared, by bulk copies of one thread of it. Both -> wgmma -> sums in registers
+// (promoted: of a stage, then added to binary32 ones) -> shared, to make stores neighbours -> epilogue -> global.
+//
+// Shared memory, in units of 16 bytes (4 channels):
+//   inputs   [stage][part][unit of a chunk][stored pixel]: a tap is a distance between stored pixels, see StoredAxis
+//   weights  [stage][pair][part][unit of 2][output channel]
+//   staging  [warp][16 channels][64 + 8 pixels], binary32
+// 8 pixels, or 8 output channels, that follow each other are a core matrix of the instruction.
+//
+// Barriers. full: inputs, an arrival of each loader; weights, one arrival and the bytes. empty: an arrival of each of the
+// 8 computing warps, when the instructions that read the stage have ended.
+//
+// Registers: 168 at the launch. Promoted sums need more: 224 of a computing thread, and 56 of the others.
+#pragma once
+
+#include "tapconv/warpgroup_load.cuh"
+#include "tapconv/warpgroup_store.cuh"
+
+namespace tapconv {
+
+template <class Config>
+struct Warpgroup : WarpgroupTiles<Config> {
+  using Base = WarpgroupTiles<Config>;
+  using Base::shape, Base::tile, Base::layout;
+  using typename Base::Geometry, typename Base::Tile, typename Base::Tiles;
+  using Load = WarpgroupLoad<Config>;
+  using Store = WarpgroupStore<Config>;
+  using Sums = typename Store::Sums;
+
+  // Pairs of barriers of a ring of stages.
+  template <int stages>
+  struct Barriers {
+    unsigned address;
+
+    static constexpr int bytes = 2 * stages * 8;
+    unsigned full(int slot) const { return address + 8 * slot; }
+    unsigned empty(int slot) const { return address + 8 * (stages + slot); }
+
+    void init(unsigned arrivals) const {
+      for (int slot = 0; slot < stages; ++slot) {
+        ptx::mbarrier_init(full(slot), arrivals);
+        ptx::mbarrier_init(empty(slot), computing_warps);
+      }
+    }
+  };
+  static constexpr int computing_warps = 8;
+  using InputBarriers = Barriers<tile.input_stages>;
+  using WeightBarriers = Barriers<tile.weight_stages>;
+  static_assert(InputBarriers::bytes + WeightBarriers::bytes <= shared::warpgroup_barrier_bytes);
+
+  static void run(const shared::Arguments& arguments) {
+    __shared__ __align__(16) unsigned char barriers[InputBarriers::bytes + WeightBarriers::bytes];
+    const Geometry geometry{arguments.sizes};
+    const Tiles all = Base::tiles(geometry);
+    unsigned char* const memory = ptx::dynamic_shared();
+    const unsigned inputs = ptx::shared_address(memory);
+    const unsigned weights = inputs + unit * tile.input_stages * layout.input_stage;
+    float* const staging = reinterpret_cast<float*>(
+        memory + unit * (tile.input_stages * layout.input_stage + tile.weight_stages * layout.weight_stage));
+    const InputBarriers of_inputs{ptx::shared_address(barriers)};
+    const WeightBarriers of_weights{of_inputs.address + InputBarriers::bytes};
+    if (threadIdx.x == 0) {
+      of_inputs.init(shared::warpgroup_loaders);
+      of_weights.init(1);
+      ptx::fence_mbarrier_init();
+    }
+    __syncthreads();
+
+    if (threadIdx.x < 256) {
+      if constexpr (tile.promoted) ptx::setmaxnreg_inc<224>();
+      const int warp = threadIdx.x / 32;
+      compute(arguments, geometry, all, inputs, weights, of_inputs, of_weights,
+              staging + warp * 16 * shared::warpgroup_staged_pitch);
+    } else {
+      if constexpr (tile.promoted) ptx::setmaxnreg_dec<56>();
+      const int thread = int(threadIdx.x) - 256;
+      if (thread < shared::warpgroup_loaders)
+        Load::load_inputs(arguments, geometry, all, inputs, of_inputs, thread);
+      else if (thread == shared::warpgroup_loaders)
+        Load::load_weights(arguments, all, weights, of_weights);
+    }
+  }
+  static constexpr int unit = shared::warpgroup_unit_bytes;
+
+  // Descriptors of part 0 of a stage's operands, at the first segment and block of channels of a warpgroup.
+  static unsigned long long pixels_at(unsigned inputs, int slot) {
+    return ptx::wgmma_descriptor(inputs + unit * slot * layout.input_stage, unit * layout.pixels,
+                                 unit * layout.group_pitch);
+  }
+  static unsigned long long channels_at(unsigned weights, int slot, int warpgroup) {
+    const int first = tile.split_channels ? warpgroup * tile.channel_blocks * instruction_channels : 0;
+    return ptx::wgmma_descriptor(weights + unit * (slot * layout.weight_stage + first), unit * layout.block_channels,
+                                 unit * 8);
+  }
+  static constexpr int instruction_channels = tile.pixels_are_rows ? tile.columns : shared::warpgroup_rows;
+
+  // In units: from a stage's first pixel to a warpgroup's segment.
+  static int segment_at(int warpgroup, int segment) {
+    const int first = shared::stored_pixel(layout, shared::segment_place(tile, segment, 0));
+    if constexpr (tile.split_channels) return first;
+    return warpgroup == 0 ? first
+                          : shared::stored_pixel(layout, shared::segment_place(tile, tile.segments + segment, 0));
+  }
+
+  static void multiply(float (&sums)[tile.columns / 2], unsigned long long pixels, unsigned long long channels,
+                       bool accumulate) {
+    if constexpr (tile.pixels_are_rows)
+      ptx::Wgmma<tile.columns>::tf32(sums, pixels, channels, accumulate);
+    else
+      ptx::Wgmma<tile.columns>::tf32(sums, channels, pixels, accumulate);
+  }
+
+  // All products of the operands' parts but that of the two small ones, the smallest first.
+  static void multiply_parts(float (&sums)[tile.columns / 2], unsigned long long pixels, unsigned long long channels,
+                             bool accumulate) {
+    if constexpr (tile.parts == 2) {
+      multiply(sums, pixels, channels + layout.pair_part, accumulate);
+      multiply(sums, pixels + layout.input_part, channels, true);
+      accumulate = true;
+    }
+    multiply(sums, pixels, channels, accumulate);
+  }
+
+  // In units: from part 0 of a chunk's first operands to those of a (tap, step) pair.
+  static constexpr int pair_pixels(int pair) {
+    return shared::tap_offset(layout, pair / tile.steps) + pair % tile.steps * 2 * layout.pixels;
+  }
+
+  // Whether all stages of a chunk are unrolled, so that the distances of taps are constants. Not where registers are
+  // short: the compiler computes them long before they are needed.
+  static constexpr bool unrolled = !tile.promoted && layout.pairs * tile.segments * tile.channel_blocks <= 384;
+
+  static void compute(const shared::Arguments& arguments, const Geometry& geometry, const Tiles& all, unsigned inputs,
+                      unsigned weights, const InputBarriers& of_inputs, const WeightBarriers& of_weights,
+                      float* staging) {
+    const int warpgroup = threadIdx.x / 128;
+    Ring<tile.input_stages> input;
+    Ring<tile.weight_stages> weight;
+    int segments[tile.segments];
+#pragma unroll
+    for (int s = 0; s < tile.segments; ++s) segments[s] = segment_at(warpgroup, s);
+
+    for (long long index = blockIdx.x; index < all.count; index += gridDim.x) {
+      Sums sums;
+      if constexpr (tile.promoted) {
+#pragma unroll
+        for (int s = 0; s < tile.segments; ++s) {
+#pragma unroll
+          for (int b = 0; b < tile.channel_blocks; ++b) {
+#pragma unroll
+            for (int i = 0; i < tile.columns / 2; ++i) sums[s][b][i] = 0;
+          }
+        }
+      }
+      // Stages that instructions of the last group still read.
+      int reading_weights = -1, reading_inputs = -1;
+      for (int chunk = 0; chunk < layout.chunks; ++chunk) {
+        ptx::mbarrier_wait(of_inputs.full(input.slot), input.parity);
+        const unsigned long long pixels = pixels_at(inputs, input.slot);
+        const auto stage = [&](int number, int pairs) {
+          ptx::mbarrier_wait(of_weights.full(weight.slot), Load::resident ? 0 : weight.parity);
+          const unsigned long long channels = channels_at(weights, weight.slot, warpgroup);
+          if constexpr (tile.promoted) {
+            add_promoted(sums, pixels, channels, segments, number, pairs);
+            release(of_weights, weight.slot, !Load::resident);
+          } else {
+            ptx::wgmma_fence();
+#pragma unroll
+            for (int p = 0; p < pairs; ++p) {
+              const int pair = number * tile.pairs + p;
+#pragma unroll
+              for (int s = 0; s < tile.segments; ++s) {
+#pragma unroll
+                for (int b = 0; b < tile.channel_blocks; ++b)
+                  multiply_parts(sums[s][b], pixels + segments[s] + pair_pixels(pair),
+                                 channels + p * layout.pair + b * instruction_channels, chunk + pair > 0);
+              }
+            }
+            ptx::wgmma_commit_group();
+            ptx::wgmma_wait_group<1>();
+            release(of_weights, reading_weights, !Load::resident && reading_weights >= 0);
+            release(of_inputs, reading_inputs, reading_inputs >= 0);
+            reading_weights = weight.slot;
+            reading_inputs = -1;
+          }
+          weight.advance();
+        };
+        if constexpr (unrolled) {
+#pragma unroll
+          for (int number = 0; number < layout.stages; ++number)
+            stage(number, number + 1 < layout.stages ? tile.pairs : Load::last_pairs);
+        } else {
+#pragma unroll 1
+          for (int number = 0; number + 1 < layout.stages; ++number) stage(number, tile.pairs);
+          stage(layout.stages - 1, Load::last_pairs);
+        }
+        if constexpr (tile.promoted)
+          release(of_inputs, input.slot, true);
+        else
+          reading_inputs = input.slot;
+        input.advance();
+      }
+      if constexpr (!tile.promoted) {
+        ptx::wgmma_wait_group<0>();
+        release(of_weights, reading_weights, !Load::resident);
+        release(of_inputs, reading_inputs, true);
+      }
+      Store::store(sums, arguments, geometry, Base::tile_at(all, index), warpgroup, staging);
+    }
+  }
+
+  // The tensor core cuts off what it accumulates. Sums of a stage are short, and added to binary32 sums.
+  static void add_promoted(Sums& sums, unsigned long long pixels, unsigned long long channels,
+                           const int (&segments)[tile.segments], int number, int pairs) {
+#pragma unroll
+    for (int s = 0; s < tile.segments; ++s) {
+#pragma unroll
+      for (int b = 0; b < tile.channel_blocks; ++b) {
+        float part[tile.columns / 2];
+        ptx::wgmma_fence();
+#pragma unroll
+        for (int p = 0; p < pairs; ++p)
+          multiply_parts(part, pixels + segments[s] + pair_pixels(number * tile.pairs + p),
+                         channels + p * layout.pair + b * instruction_channels, p > 0);
+        ptx::wgmma_commit_group();
+        ptx::wgmma_wait_group<0>();
+#pragma unroll
+        for (int i = 0; i < tile.columns / 2; ++i) sums[s][b][i] = add(sums[s][b][i], part[i]);
+      }
+    }
+  }
+
+  // Of one lane of a warp.
+  template <class Ring>
+  static void release(const Ring& barriers, int slot, bool wanted) {
+    if (wanted && threadIdx.x % 32 == 0) ptx::mbarrier_arrive(barriers.empty(slot));
+  }
+
+  static void pack(const shared::Arguments& arguments) { Load::pack(arguments); }
+};
+
+}  // namespace tapconv

@@ -1,0 +1,78 @@
+// What a block of a warpgroup kernel computes, and where its pipeline stands.
+#pragma once
+
+#include "tapconv/epilogue.cuh"
+#include "tapconv/geometry.cuh"
+#include "tapconv/numbers.cuh"
+#include "tapconv/shared/warpgroup.cuh"
+
+namespace tapconv {
+
+// A place in a ring of stages, and the parity of the phase of its barriers.
+template <int stages>
+struct Ring {
+  int slot = 0;
+  unsigned parity = 0;
+
+  void advance() {
+    if (++slot == stages) {
+      slot = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+template <class Config>
+struct WarpgroupTiles {
+  using Index = typename Config::Index;
+  using Geometry = tapconv::Geometry<Config>;
+
+  static constexpr shared::Shape shape = Config::shape;
+  static constexpr shared::WarpgroupTile tile = Config::tile;
+  static constexpr shared::WarpgroupLayout layout = shared::warpgroup_layout(shape, tile);
+
+  static_assert(shared::is_consistent(tile, layout));
+  static_assert(layout.shared_bytes + shared::warpgroup_barrier_bytes <= 227 * 1024);
+
+  // Where a tile begins.
+  struct Tile {
+    long long group, channel;  // group, and first output channel in it
+    Index image, at[3];        // output positions
+
+    // In tiles of the packed weights.
+    long long weights() const { return group * layout.channel_blocks + channel / layout.block_channels; }
+  };
+
+  struct Tiles {
+    Index images, along[3];  // tiles
+    long long count;
+  };
+
+  static Tiles tiles(const Geometry& geometry) {
+    Tiles all;
+    const auto divide = [](long long a, int b) { return Index((a + b - 1) / b); };
+    all.images = divide(geometry.batch(), tile.images);
+    all.along[0] = divide(geometry.template axis<0>().output, tile.extent[0]);
+    all.along[1] = divide(geometry.template axis<1>().output, tile.extent[1]);
+    all.along[2] = divide(geometry.template axis<2>().output, tile.extent[2]);
+    all.count = shape.groups * layout.channel_blocks * all.images * all.along[0] * all.along[1] * all.along[2];
+    return all;
+  }
+
+  // Tiles that differ in their channels alone follow each other: they share inputs in the L2.
+  static Tile tile_at(const Tiles& all, long long index) {
+    Tile to;
+    to.channel = index % layout.channel_blocks * layout.block_channels;
+    index /= layout.channel_blocks;
+#pragma unroll
+    for (int i = 2; i >= 0; --i) {
+      to.at[i] = Index(index % all.along[i]) * tile.extent[i];
+      index /= all.along[i];
+    }
+    to.image = Index(index % all.images) * tile.images;
+    to.group = index / all.images;
+    return to;
+  }
+};
+
+}  // namespace tapconv

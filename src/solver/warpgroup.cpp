@@ -1,0 +1,127 @@
+#include "solver/warpgroup.hpp"
+
+#include <algorithm>
+
+#include "problem/text.hpp"
+#include "solver/warpgroup_tile.hpp"
+
+namespace tapconv {
+namespace {
+
+std::string tile_member(const shared::WarpgroupTile& t) {
+  return fmt::format(
+      "  static constexpr shared::WarpgroupTile tile = {{.pixels_are_rows = {}, .columns = {}, .channel_blocks = {}, "
+      ".segments = {}, .split_channels = {}, .images = {}, .extent = {{{}, {}, {}}}, .along_rows = {}, .steps = {}, "
+      ".pairs = {}, .input_stages = {}, .weight_stages = {}, .parts = {}, .promoted = {}}};\n",
+      t.pixels_are_rows, t.columns, t.channel_blocks, t.segments, t.split_channels, t.images, t.extent[0], t.extent[1],
+      t.extent[2], t.along_rows, t.steps, t.pairs, t.input_stages, t.weight_stages, t.parts, t.promoted);
+}
+
+/// Filters beyond these have too few outputs in a tile, or too many instructions.
+constexpr std::int64_t most_taps = 4096;
+
+}  // namespace
+
+Support WarpgroupSolver::supports(const Task& task, const DeviceModel& device) const {
+  const Problem& problem = task.problem;
+  if (device.facts.compute_major != 9 || device.facts.compute_minor != 0)
+    return {false, "the instructions are those of compute capability 9.0"};
+  if (problem.dtype != DType::float32 || task.input_dtype != DType::float32)
+    return {false, "operands other than float32"};
+  if (problem.contract != Contract::tf32 && problem.contract != Contract::fp32)
+    return {false, fmt::format("{} allows no products of TF32 numbers", tapconv::name(problem.contract))};
+  if (!task.packed) return {false, "the weights are not packed"};
+  if (problem.kind == Kind::transposed && std::ranges::any_of(problem.stride, [](auto s) { return s != 1; }))
+    return {false, "a transposed convolution with a stride"};
+  if (problem.in_channels / problem.groups < 5)
+    return {false, fmt::format("{} input channels of a group: an instruction takes eight",
+                               problem.in_channels / problem.groups)};
+  std::int64_t taps = 1;
+  for (const std::int64_t kernel : problem.kernel) {
+    if (kernel > most_taps || (taps *= kernel) > most_taps)
+      return {false, fmt::format("more than {} taps", most_taps)};
+  }
+  if (warpgroup_tiles(task, device).empty()) return {false, "no tile of it fits into shared memory"};
+  return {};
+}
+
+std::vector<Candidate> WarpgroupSolver::candidates(const Task& task, const DeviceModel& device) const {
+  constexpr std::size_t most = 48;
+  std::vector<Candidate> all;
+  for (const shared::WarpgroupTile& tile : warpgroup_tiles(task, device))
+    all.push_back(warpgroup_estimate(task, tile, device));
+  std::ranges::stable_sort(all, {}, &Candidate::predicted_ms);
+  if (all.size() > most) all.resize(most);
+  return all;
+}
+
+KernelPlan WarpgroupSolver::plan(const Task& task, std::string_view configuration, const DeviceModel& device) const {
+  const std::vector<shared::WarpgroupTile> tiles = warpgroup_tiles(task, device);
+  const auto found =
+      std::ranges::find_if(tiles, [&](const shared::WarpgroupTile& tile) { return text(tile) == configuration; });
+  if (found == tiles.end())
+    fail(ErrorCode::usage, "configuration of warpgroup = \"{}\"; valid: one of its candidates for {}", configuration,
+         spell(task.problem));
+  const shared::WarpgroupTile tile = *found;
+  const shared::Shape shape = shape_of(task);
+  const shared::WarpgroupLayout layout = shared::warpgroup_layout(shape, tile);
+  const std::string members = common_configuration(task) + tile_member(tile);
+  const auto source = [&](std::string_view entry, std::string_view bounds, std::string_view function) {
+    cuda::KernelSource unit = kernel_source(entry, "tapconv/warpgroup.cuh", members, bounds, "Arguments",
+                                            fmt::format("tapconv::Warpgroup<tapconv::Config>::{}(arguments);", function));
+    const std::string place = "namespace tapconv {\n\nstruct Config {";
+    unit.text.insert(unit.text.find(place), wgmma_text(tile.columns));
+    return unit;
+  };
+  const std::int64_t count = shape.groups * layout.channel_blocks * layout.chunks * layout.pairs * layout.pair_part;
+  constexpr int packing_threads = 256;
+  const std::int64_t full = std::int64_t{device.facts.multiprocessors} * 8;
+  return {.source = source("tapconv_warpgroup", fmt::format("{}, 1", shared::warpgroup_threads), "run"),
+          .launch =
+              [task, tile, layout, facts = device.facts](const shared::Sizes& sizes) {
+                const std::int64_t blocks =
+                    std::min<std::int64_t>(warpgroup_tile_count(task, tile, sizes), facts.multiprocessors);
+                return cuda::LaunchShape{.grid = {blocks, 1, 1},
+                                         .block = {shared::warpgroup_threads, 1, 1},
+                                         .dynamic_shared_bytes = layout.shared_bytes};
+              },
+          .input_alignment = static_cast<int>(element_bytes(task.input_dtype)),
+          .output_alignment = static_cast<int>(element_bytes(task.problem.out_dtype)),
+          .packing = KernelPlan::Packing{.source = source("tapconv_warpgroup_pack", fmt::format("{}", packing_threads), "pack"),
+                      .launch = {.grid = {std::clamp<std::int64_t>((count + packing_threads - 1) / packing_threads, 1, full),
+                                          1, 1},
+                                 .block = {packing_threads, 1, 1},
+                                 .dynamic_shared_bytes = 0},
+                      .bytes = static_cast<std::size_t>(count) * static_cast<std::size_t>(tile.parts) *
+                               shared::warpgroup_unit_bytes},
+          .k_order = fmt::format("chunks of {} channels, taps, steps of 8 channels{}", 8 * tile.steps,
+                                 tile.promoted ? fmt::format("; sums of {} steps promoted", tile.pairs) : "")};
+}
+
+std::string wgmma_text(int columns) {
+  const int registers = columns / 2;
+  std::string places, operands;
+  for (int i = 0; i < registers; ++i) {
+    places += fmt::format("{}%{}", i == 0 ? "" : i % 8 == 0 ? ", \"\n        \"" : ", ", i);
+    operands += fmt::format("{}\"+f\"(d[{}])", i == 0 ? "" : i % 8 == 0 ? ",\n          " : ", ", i);
+  }
+  return fmt::format(R"(#ifdef __CUDACC__  // an emulation has its own
+template <>
+struct tapconv::ptx::Wgmma<{0}> {{
+  static void tf32(float (&d)[{1}], unsigned long long a, unsigned long long b, bool accumulate) {{
+    asm volatile(
+        "{{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %{4}, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n{0}k8.f32.tf32.tf32 {{"
+        "{2}}}, "
+        "%{5}, %{6}, accumulate, 1, 1;\n}}\n"
+        : {3}
+        : "r"(int(accumulate)), "l"(a), "l"(b));
+  }}
+}};
+#endif
+
+)",
+                     columns, registers, places, operands, registers, registers + 1, registers + 2);
+}
+
+}  // namespace tapconv

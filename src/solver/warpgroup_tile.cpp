@@ -1,0 +1,205 @@
+#include "solver/warpgroup_tile.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "problem/text.hpp"
+
+namespace tapconv {
+namespace {
+
+using shared::WarpgroupLayout;
+using shared::WarpgroupTile;
+
+constexpr std::int64_t most_accumulators = 128;
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+int round_up(std::int64_t a, int b) { return static_cast<int>(divide_up(a, b) * b); }
+
+/// The part of the reduction that is the same for all tiles of a problem, so that all add in one order.
+struct Reduction {
+  int steps;     ///< of 8 channels a chunk
+  int promoted;  ///< pairs whose sums are promoted together; 0: all
+
+  Reduction(const shared::Shape& shape, int parts, std::int64_t taps) {
+    // A chunk of few taps holds more channels, so that a stage is worth its barriers.
+    const std::int64_t all = divide_up(shape.in_channels, shared::warpgroup_step_channels);
+    steps = static_cast<int>(std::min<std::int64_t>(all, taps >= 5 ? 1 : taps >= 2 ? 2 : 4));
+    const auto pairs = static_cast<int>(taps) * steps;
+    constexpr int together = 6;
+    promoted = parts == 2 ? static_cast<int>(divide_up(pairs, divide_up(pairs, together))) : 0;
+  }
+};
+
+/// Sizes to cut an axis of `length` into: powers of two, and what divides it evenly.
+std::vector<int> cuts(std::int64_t length, int unit, int most) {
+  std::set<int> sizes;
+  for (int size = unit; size <= most; size *= 2) {
+    sizes.insert(size);
+    if (size >= length) break;
+  }
+  for (int parts = 1; parts <= 8; ++parts) {
+    const std::int64_t part = divide_up(divide_up(length, parts), unit) * unit;
+    if (part <= most) sizes.insert(static_cast<int>(part));
+  }
+  return {sizes.begin(), sizes.end()};
+}
+
+class Enumeration {
+ public:
+  Enumeration(const Task& task, const DeviceModel& device)
+      : shape_(shape_of(task)), sizes_(sizes_of(task.problem)), shared_bytes_(device.facts.shared_per_block_opt_in) {
+    parts_ = task.problem.contract == Contract::tf32 ? 1 : 2;
+  }
+
+  std::vector<WarpgroupTile> all() {
+    for (const bool pixels_are_rows : {false, true}) {
+      for (const bool split_channels : {true, false}) {
+        if (pixels_are_rows)
+          pixels_as_rows(split_channels);
+        else
+          channels_as_rows(split_channels);
+      }
+    }
+    return std::move(tiles_);
+  }
+
+ private:
+  void channels_as_rows(bool split_channels) {
+    for (int blocks = 1; blocks <= 2; ++blocks) {
+      const int channels = blocks * shared::warpgroup_rows * (split_channels ? 2 : 1);
+      if (channels / 2 >= shape_.out_channels && channels > shared::warpgroup_rows) continue;
+      with_boxes({.pixels_are_rows = false, .channel_blocks = blocks, .split_channels = split_channels}, 0);
+    }
+  }
+
+  void pixels_as_rows(bool split_channels) {
+    int last = 0;
+    for (int parts = split_channels ? 2 : 1; parts <= 4; ++parts) {
+      const int columns = round_up(divide_up(shape_.out_channels, parts), 8);
+      if (columns > 256 || columns == last) continue;
+      last = columns;
+      with_boxes({.pixels_are_rows = true, .columns = columns, .channel_blocks = 1, .split_channels = split_channels},
+                 columns);
+    }
+  }
+
+  /// Every box of output positions. `columns` is 0 if it follows from the box.
+  void with_boxes(WarpgroupTile tile, int columns) {
+    const std::int64_t images = sizes_.batch;
+    const auto& output = sizes_.output;
+    for (const bool along_rows : {false, true}) {
+      tile.along_rows = along_rows;
+      for (const int w : cuts(output[2], 8, 256)) {
+        for (const int h : cuts(output[1], 1, 64)) {
+          for (const int d : cuts(output[0], 1, 16)) {
+            for (int n = 1; n <= 8; n *= 2) {
+              if (n > 1 && (n / 2 >= images || d < output[0] || h < output[1] || w < output[2])) continue;
+              if (d > 1 && h < output[1] && h < 4) continue;  // slabs that are thin twice have halos alone
+              tile.images = n;
+              tile.extent[0] = d;
+              tile.extent[1] = h;
+              tile.extent[2] = w;
+              if (columns)
+                with_segments(tile, shared::warpgroup_rows / 8);
+              else
+                with_columns(tile);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /// Channels are rows: a segment is as long as it can be.
+  void with_columns(WarpgroupTile tile) {
+    const int line = tile.along_rows ? tile.extent[1] : tile.extent[2] / 8;  // groups that can follow each other
+    for (int groups = std::min(line, 32); groups >= 1; --groups) {
+      if (line % groups != 0) continue;
+      tile.columns = 8 * groups;
+      if (with_segments(tile, groups)) return;
+    }
+  }
+
+  bool with_segments(WarpgroupTile tile, int groups) {
+    const int line = tile.along_rows ? tile.extent[1] : tile.extent[2] / 8;
+    if (line % groups != 0) return false;
+    const std::int64_t pixels =
+        std::int64_t{tile.images} * tile.extent[0] * tile.extent[1] * tile.extent[2] / (tile.split_channels ? 1 : 2);
+    const std::int64_t segment = 8 * groups;
+    if (pixels % segment != 0 || pixels < 32) return false;
+    const std::int64_t segments = pixels / segment;
+    if (segments * tile.channel_blocks * tile.columns / 2 > most_accumulators) return false;
+    tile.segments = static_cast<int>(segments);
+    with_pipeline(tile);
+    return true;
+  }
+
+  /// Fills shared memory.
+  void with_pipeline(WarpgroupTile tile) {
+    std::int64_t taps = 1;
+    for (const shared::Axis& axis : shape_.axis) taps *= axis.kernel;
+    const Reduction reduction(shape_, parts_, taps);
+    tile.steps = reduction.steps;
+    tile.parts = parts_;
+    tile.promoted = parts_ == 2;
+    tile.pairs = 1;
+    tile.input_stages = 2;
+    tile.weight_stages = 1;
+    const WarpgroupLayout one = shared::warpgroup_layout(shape_, tile);
+    if (one.input_stage > 1 << 14) return;
+    if (one.chunks == 1) tile.input_stages = tile_count_ == 1 ? 1 : 2;
+    const std::int64_t room = shared_bytes_ - shared::warpgroup_barrier_bytes - one.staging_bytes -
+                              std::int64_t{tile.input_stages} * one.input_stage * shared::warpgroup_unit_bytes;
+    const std::int64_t pair_bytes = std::int64_t{one.pair} * shared::warpgroup_unit_bytes;
+    const std::int64_t fitting = room / pair_bytes;
+    const std::int64_t all_pairs = std::int64_t{one.chunks} * one.pairs;
+    const int least = tile.promoted ? 1 : 2;
+    if (reduction.promoted) {
+      tile.pairs = reduction.promoted;
+    } else {
+      // Stages as even as they can be, of at most a fourth of the room and eight pairs.
+      const std::int64_t most = std::clamp<std::int64_t>(fitting / 4, 1, 8);
+      tile.pairs = static_cast<int>(divide_up(one.pairs, divide_up(one.pairs, most)));
+    }
+    if (fitting < std::int64_t{least} * tile.pairs) return;
+    const std::int64_t stages_of_chunk = divide_up(one.pairs, tile.pairs);
+    const bool all_fit = stages_of_chunk * one.chunks * tile.pairs <= fitting && stages_of_chunk * one.chunks <= 12;
+    tile.weight_stages = static_cast<int>(all_fit ? stages_of_chunk * one.chunks
+                                                  : std::clamp<std::int64_t>(fitting / tile.pairs, least, 6));
+    if (all_pairs == 0) return;
+    const WarpgroupLayout layout = shared::warpgroup_layout(shape_, tile);
+    if (!shared::is_consistent(tile, layout)) return;
+    if (layout.shared_bytes + shared::warpgroup_barrier_bytes > shared_bytes_) return;
+    tiles_.push_back(tile);
+  }
+
+  shared::Shape shape_;
+  shared::Sizes sizes_;
+  std::int64_t shared_bytes_;
+  std::int64_t tile_count_ = 0;
+  int parts_ = 1;
+  std::vector<WarpgroupTile> tiles_;
+};
+
+}  // namespace
+
+std::vector<WarpgroupTile> warpgroup_tiles(const Task& task, const DeviceModel& device) {
+  return Enumeration(task, device).all();
+}
+
+std::string text(const WarpgroupTile& tile) {
+  return fmt::format("rows={} columns={} blocks={} segments={} split={} tile={}x{}x{}x{} groups={} pairs={} stages={},{}",
+                     tile.pixels_are_rows ? "pixels" : "channels", tile.columns, tile.channel_blocks, tile.segments,
+                     tile.split_channels ? "channels" : "pixels", tile.images, tile.extent[0], tile.extent[1],
+                     tile.extent[2], tile.along_rows ? "H" : "W", tile.pairs, tile.input_stages, tile.weight_stages);
+}
+
+std::int64_t warpgroup_tile_count(const Task& task, const WarpgroupTile& tile, const shared::Sizes& sizes) {
+  const WarpgroupLayout layout = shared::warpgroup_layout(shape_of(task), tile);
+  std::int64_t count = task.problem.groups * layout.channel_blocks * divide_up(sizes.batch, tile.images);
+  for (int i = 0; i < 3; ++i) count *= divide_up(sizes.output[i], tile.extent[i]);
+  return count;
+}
+
+}  // namespace tapconv

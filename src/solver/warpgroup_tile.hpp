@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "solver/solver.hpp"
+#include "tapconv/shared/warpgroup.cuh"
+
+namespace tapconv {
+
+/// Every tile worth a measurement, legal for the task on the device. Tiles of one task add products in one order.
+[[nodiscard]] std::vector<shared::WarpgroupTile> warpgroup_tiles(const Task& task, const DeviceModel& device);
+
+/// "columns=128 blocks=1 segments=2 split=channels tile=1x1x2x128 groups=columns pairs=7 stages=2,5", "rows=pixels ..."
+[[nodiscard]] std::string text(const shared::WarpgroupTile& tile);
+
+/// Blocks of work at certain sizes.
+[[nodiscard]] std::int64_t warpgroup_tile_count(const Task& task, const shared::WarpgroupTile& tile,
+                                                const shared::Sizes& sizes);
+
+/// What the cost model makes of a tile.
+[[nodiscard]] Candidate warpgroup_estimate(const Task& task, const shared::WarpgroupTile& tile,
+                                           const DeviceModel& device);
+
+}  // namespace tapconv

@@ -1,0 +1,189 @@
+// Shared memory and the instructions that work on it: barriers, bulk copies, the tensor core of a warpgroup.
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "device.hpp"
+#include "fibers.hpp"
+#include "tapconv/ptx.cuh"
+
+namespace tapconv::emulation {
+namespace {
+
+// The shared window: dynamic memory, then a range for each static object whose address was taken.
+constexpr unsigned dynamic_begin = 1024, static_begin = 1 << 18, static_bytes = 1 << 12;
+
+std::unique_ptr<unsigned char[]> dynamic;
+unsigned dynamic_bytes = 0;
+std::vector<unsigned char*> statics;
+
+/// Memory that ends where the block's does, so that sanitizers see what reads beyond it.
+unsigned char* at(unsigned address) {
+  if (address >= static_begin) return statics.at((address - static_begin) / static_bytes) + address % static_bytes;
+  if (address < dynamic_begin) fail("an address before dynamic shared memory");
+  return dynamic.get() + (address - dynamic_begin);
+}
+
+/// What an mbarrier's 64 bits hold.
+struct Barrier {
+  std::int32_t bytes;        ///< expected, less those that came
+  std::uint32_t arrivals : 15;  ///< of a phase
+  std::uint32_t pending : 15;
+  std::uint32_t parity : 1;  ///< of the phase that goes on
+};
+static_assert(sizeof(Barrier) == 8);
+
+Barrier& barrier_at(unsigned address) { return *reinterpret_cast<Barrier*>(at(address)); }
+
+void end_phase_if_complete(Barrier& barrier) {
+  progress();
+  if (barrier.pending != 0 || barrier.bytes != 0) return;
+  barrier.parity ^= 1;
+  barrier.pending = barrier.arrivals;
+}
+
+struct Instruction {
+  float* d;
+  int columns;
+  unsigned long long a, b;
+  bool accumulate;
+};
+
+/// Of a thread: what it has issued and what it has to fence.
+struct Issued {
+  bool fenced = false;            ///< since it last waited
+  bool writes_are_visible = true;  ///< to the tensor core
+  std::vector<Instruction> open;
+  std::vector<std::vector<Instruction>> groups;
+};
+std::vector<Issued> threads;
+
+Issued& mine() { return threads[threadIdx.x]; }
+
+/// Element (row, k) of an operand: core matrices of 8 rows and 16 bytes. The tensor core ignores the low 13 bits.
+float element(unsigned long long descriptor, int row, int k) {
+  const auto field = [descriptor](int shift) { return static_cast<unsigned>(descriptor >> shift & 0x3fffu) * 16; };
+  const unsigned address = field(0) + static_cast<unsigned>(k / 4) * field(16) +
+                           static_cast<unsigned>(row / 8) * field(32) + static_cast<unsigned>(row % 8 * 16 + k % 4 * 4);
+  unsigned bits;
+  std::memcpy(&bits, at(address), sizeof bits);
+  return __builtin_bit_cast(float, bits & ~0x1fffu);
+}
+
+/// The thread's own part of the result.
+void execute(const Instruction& i) {
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32 % 4);
+  for (int half = 0; half < 2; ++half) {
+    float row[8];
+    for (int k = 0; k < 8; ++k) row[k] = element(i.a, 16 * warp + lane / 4 + 8 * half, k);
+    for (int j = 0; j < i.columns / 8; ++j) {
+      for (int e = 0; e < 2; ++e) {
+        float& d = i.d[4 * j + 2 * half + e];
+        double sum = i.accumulate ? d : 0;
+        for (int k = 0; k < 8; ++k) sum += double{row[k]} * element(i.b, 8 * j + 2 * (lane % 4) + e, k);
+        d = static_cast<float>(sum);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void begin_block(int bytes) {
+  dynamic_bytes = static_cast<unsigned>(bytes);
+  // Nothing is there yet.
+  dynamic = std::make_unique<unsigned char[]>(dynamic_bytes);
+  std::memset(dynamic.get(), 0xff, dynamic_bytes);
+  threads.assign(blockDim.x, {});
+}
+
+void end_block() {
+  for (const Issued& thread : threads) {
+    if (!thread.open.empty() || !thread.groups.empty()) fail("a thread ended before its instructions");
+  }
+}
+
+void wgmma(float* d, int columns, unsigned long long a, unsigned long long b, bool accumulate) {
+  if (!mine().fenced) fail("wgmma without a fence after its registers were read");
+  mine().open.push_back({d, columns, a, b, accumulate});
+}
+
+// Executed as late as can be, so that operands that are overwritten too early are seen. An instruction of the whole
+// warp: no thread goes on before all have come.
+void wgmma_wait(int pending) {
+  Issued& all = mine();
+  while (static_cast<int>(all.groups.size()) > pending) {
+    for (const Instruction& instruction : all.groups.front()) execute(instruction);
+    all.groups.erase(all.groups.begin());
+  }
+  all.fenced = false;
+  __syncwarp();
+}
+
+}  // namespace tapconv::emulation
+
+namespace tapconv::ptx {
+
+using namespace emulation;
+
+unsigned shared_address(const void* pointer) {
+  auto* const byte = static_cast<unsigned char*>(const_cast<void*>(pointer));
+  if (byte >= dynamic.get() && byte < dynamic.get() + dynamic_bytes)
+    return dynamic_begin + static_cast<unsigned>(byte - dynamic.get());
+  for (std::size_t i = 0; i < statics.size(); ++i) {
+    if (statics[i] == byte) return static_begin + static_cast<unsigned>(i) * static_bytes;
+  }
+  statics.push_back(byte);
+  return static_begin + static_cast<unsigned>(statics.size() - 1) * static_bytes;
+}
+
+unsigned char* dynamic_shared() { return dynamic.get(); }
+
+void st_shared_v4(unsigned address, const unsigned (&values)[4]) {
+  if (address % 16 != 0) fail("st.shared.v4 of an address that is no multiple of 16");
+  std::memcpy(at(address), values, 16);
+  mine().writes_are_visible = false;
+}
+
+void fence_proxy_async() { mine().writes_are_visible = true; }
+
+void mbarrier_init(unsigned barrier, unsigned arrivals) {
+  barrier_at(barrier) = {.bytes = 0, .arrivals = arrivals, .pending = arrivals, .parity = 0};
+}
+
+void mbarrier_arrive(unsigned address) {
+  if (!mine().writes_are_visible) fail("a thread arrives whose writes no fence made visible");
+  Barrier& barrier = barrier_at(address);
+  if (barrier.pending == 0) fail("more arrivals at a barrier than it was made for");
+  --barrier.pending;
+  end_phase_if_complete(barrier);
+}
+
+void mbarrier_arrive_expect_tx(unsigned address, unsigned bytes) {
+  barrier_at(address).bytes += static_cast<int>(bytes);
+  mbarrier_arrive(address);
+}
+
+void mbarrier_wait(unsigned address, unsigned parity) {
+  while (barrier_at(address).parity == parity) yield();
+  progress();
+}
+
+void cp_async_bulk(unsigned to, const void* from, unsigned bytes, unsigned address) {
+  if (to % 16 != 0 || bytes % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0)
+    fail("a bulk copy that is not aligned to 16 bytes");
+  std::memcpy(at(to), from, bytes);
+  Barrier& barrier = barrier_at(address);
+  barrier.bytes -= static_cast<int>(bytes);
+  end_phase_if_complete(barrier);
+}
+
+void wgmma_fence() { mine().fenced = true; }
+
+void wgmma_commit_group() {
+  mine().groups.push_back(std::move(mine().open));
+  mine().open.clear();
+}
+
+}  // namespace tapconv::ptx
