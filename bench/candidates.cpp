@@ -46,7 +46,8 @@ double bound_ratio(CudaTensors& tensors, const Problem& problem) {
   return statistics.worst_ratio();
 }
 
-nlohmann::json measure(const Problem& problem, const cuda::Context& context, std::string_view wanted, std::size_t most) {
+nlohmann::json measure(const Problem& problem, const cuda::Context& context, std::string_view wanted,
+                       std::size_t most) {
   const DeviceModel model = device_model(context.facts());
   CudaTensors tensors(problem, context);
   tensors.fill(uniform_recipes(problem, 1));

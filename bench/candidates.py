@@ -45,6 +45,13 @@ PROBLEMS = (
     "Conv3d(16, 32, 3, padding=1) @ 2x16x33x40x40",
     "Conv3d(3, 24, 5, stride=2) @ 2x3x33x65x65",
     "Conv2d(20, 30, 3, dtype=float64) @ 4x20x64x64",
+    "Conv2d(64, 128, 3, padding=1, math=tf32) @ 4x64x255x1001",
+    "Conv2d(192, 320, (3,5), math=tf32) @ 4x192x61x83",
+    "Conv2d(256, 64, 1, math=tf32) @ 64x256x56x56",
+    "Conv2d(128, 128, 3, stride=2, padding=1, math=tf32) @ 8x128x56x56",
+    "Conv2d(256, 256, 3, padding=1, math=tf32) @ 64x256x14x14",
+    "Conv3d(64, 128, 3, padding=1, math=tf32) @ 1x64x32x32x32",
+    "Conv2d(128, 64, 3, padding=1) @ 1x128x256x256",
 )
 
 

@@ -102,7 +102,8 @@ class Suite:
         self.environment = library_environment()
         self.failures: list[str] = []
         self.fuzz = {"problems": FUZZ_PROBLEMS[arguments.tier], "seed": arguments.seed}
-        self.build()
+        if arguments.build:
+            self.build()
         self.specs = self.tapconv("specs")
         self.out = Path(arguments.out) if arguments.out else ROOT / "results" / self.short_name()
         self.out.mkdir(parents=True, exist_ok=True)
@@ -272,6 +273,7 @@ def main() -> int:
     parser.add_argument("--commit", required=True, help="the commit that this tree is")
     parser.add_argument("--tier", choices=("quick", "full"), default="quick")
     parser.add_argument("--seed", type=int, default=1, help="of the first fuzzed problem (default: 1)")
+    parser.add_argument("--no-build", dest="build", action="store_false", help="build/gpu is of this tree already")
     parser.add_argument("--out", help="where to write (default: results/ and the GPU's name)")
     arguments = parser.parse_args()
     if not re.fullmatch(r"[0-9a-f]{7,40}", arguments.commit):

@@ -14,8 +14,9 @@ namespace tapconv {
 
 /// What a DeviceConvolution is planned for.
 struct DeviceOptions {
-  /// Most bytes of workspace; none: as many as the whole batch needs. Under a limit the batch is worked through in
-  /// passes, which changes no bit of the result.
+  /// Most bytes of workspace; none: as many as the whole batch, and the fastest kernels, need. Under a limit the batch
+  /// is worked through in passes, which changes no bit of the result. A limit with no room for packed weights excludes
+  /// kernels that need them, unless they come packed (`packed`).
   std::optional<std::size_t> workspace_limit{};
   /// Tensors may have any strides, and addresses that are multiples of their elements' size alone. Without it they lie
   /// dense in the problem's layout, and input and output at multiples of up to 16 bytes, which every allocator of
@@ -64,8 +65,9 @@ class DeviceConvolution {
   /// What computes, for people.
   [[nodiscard]] std::string implementation() const;
 
-  /// Bytes of device memory, at a multiple of 256, that run() needs on an input of this shape; often 0. Throws
-  /// Error{usage} for a shape that is not the problem's, and if the limit is below what one image needs.
+  /// Bytes of device memory, at a multiple of 256, that run() needs on an input of this shape; 0 where nothing lies
+  /// between two halves and no weights are packed in the run. Throws Error{usage} for a shape that is not the
+  /// problem's, and if the limit is below what one image needs.
   [[nodiscard]] std::size_t workspace_bytes(std::span<const std::int64_t> input_shape) const;
 
   /// Bytes of device memory, at a multiple of 256, that prepare() fills; 0 without the option `packed`.

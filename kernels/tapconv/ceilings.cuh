@@ -44,7 +44,8 @@ inline void wgmma_chains(const shared::ChainArguments& arguments) {
 #pragma unroll
     for (int step = 0; step < 8; ++step) {
       const unsigned a = base + step * 6144, b = a + 2048;
-      const auto a_tile = ptx::wgmma_descriptor(a, 128, 256), b_tile = ptx::wgmma_descriptor(b, 128, 256);
+      const unsigned long long a_tile = ptx::WgmmaDescriptor(a, 128, 256).bits(),
+                               b_tile = ptx::WgmmaDescriptor(b, 128, 256).bits();
       if constexpr (type == TensorType::tf32)
         ptx::wgmma_m64n128k8_tf32(sum, a_tile, b_tile);
       else

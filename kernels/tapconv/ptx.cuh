@@ -1,6 +1,8 @@
 // PTX instructions as functions, named after the instruction. The only place where assembly is written.
 #pragma once
 
+#include "tapconv/shared/wgmma.cuh"
+
 namespace tapconv::ptx {
 
 // Address of a shared-memory object in the shared window.
@@ -8,6 +10,15 @@ inline unsigned shared_address(const void* pointer) { return static_cast<unsigne
 
 // Makes the compiler compute anew what depends on `value`.
 inline void forget(long long& value) { asm volatile("" : "+l"(value)); }
+template <class T>
+inline void forget(const T*& value) {
+  asm volatile("" : "+l"(value));
+}
+inline void forget(int& value) { asm volatile("" : "+r"(value)); }
+inline void forget(float& value) { asm volatile("" : "+f"(value)); }
+
+// A value that the whole warp has, told to the compiler.
+inline int uniform(int value) { return __shfl_sync(~0u, value, 0); }
 
 // Between binary32 and the 16-bit types, given as their bits; to nearest, ties to even.
 inline float cvt_f32_f16(unsigned short bits) {
@@ -94,13 +105,6 @@ inline void wgmma_wait_group() {
 // memory. tf32() of the width that a kernel needs stands in its own translation unit.
 template <int columns>
 struct Wgmma;
-
-// Descriptor of an operand tile in shared memory without swizzle, K-major: core matrices of 8 rows x 16 bytes,
-// `leading` bytes apart along K and `stride` bytes apart along the rows.
-constexpr unsigned long long wgmma_descriptor(unsigned address, unsigned leading, unsigned stride) {
-  return static_cast<unsigned long long>((address & 0x3ffffu) >> 4) |
-         static_cast<unsigned long long>(leading >> 4) << 16 | static_cast<unsigned long long>(stride >> 4) << 32;
-}
 
 // d += A (64 x 8) * B (8 x 128), TF32, of one warpgroup; both from shared memory.
 inline void wgmma_m64n128k8_tf32(float (&d)[64], unsigned long long a, unsigned long long b) {

@@ -8,3 +8,4 @@
 #include "tapconv/shared/geometry.cuh"
 #include "tapconv/shared/numerics.cuh"
 #include "tapconv/shared/seeded.cuh"
+#include "tapconv/shared/warpgroup.cuh"

@@ -2,24 +2,25 @@
 // filters of many taps, whose inputs are used often once they are there.
 //
 // Mapping. The instruction multiplies 64 rows (M) by N columns over 8 channels of one tap. Rows are output channels and
-// columns pixels, or the other way round where 64 channels would waste too much. Two warpgroups compute a tile: the same
-// pixels and different channels, or the same channels and different pixels. Blocks are persistent: each takes every
-// gridDim.x-th tile.
+// columns pixels, or the other way round where 64 channels would waste too much. Two warpgroups compute a tile: the
+// same pixels and different channels, or the same channels and different pixels. Blocks are persistent: each takes
+// every gridDim.x-th tile.
 //
-// Data flow. Inputs: global -> registers, rounded (split for 3xTF32) -> shared, by 96 threads of a third warpgroup; once
-// for all taps. Weights: packed -> shared, by bulk copies of one thread of it. Both -> wgmma -> sums in registers
+// Data flow. Inputs: global -> registers, rounded (split for 3xTF32) -> shared, by 96 threads of a third warpgroup;
+// once for all taps. Weights: packed -> shared, by bulk copies of one thread of it. Both -> wgmma -> sums in registers
 // (promoted: of a stage, then added to binary32 ones) -> shared, to make stores neighbours -> epilogue -> global.
 //
 // Shared memory, in units of 16 bytes (4 channels):
 //   inputs   [stage][part][unit of a chunk][stored pixel]: a tap is a distance between stored pixels, see StoredAxis
 //   weights  [stage][pair][part][unit of 2][output channel]
-//   staging  [warp][16 channels][64 + 8 pixels], binary32
+//   staging  [warp][8 channels][128 + 8 pixels], binary32
+//   sources  [stored pixel]: where it comes from, of the tile that is loaded
 // 8 pixels, or 8 output channels, that follow each other are a core matrix of the instruction.
 //
-// Barriers. full: inputs, an arrival of each loader; weights, one arrival and the bytes. empty: an arrival of each of the
-// 8 computing warps, when the instructions that read the stage have ended.
+// Barriers. full: inputs, an arrival of each loader; weights, one arrival and the bytes. empty: an arrival of each of
+// the 8 computing warps, when the instructions that read the stage have ended.
 //
-// Registers: 168 at the launch. Promoted sums need more: 224 of a computing thread, and 56 of the others.
+// Registers: 168 at the launch. Promoted sums can need more, which the loaders give away.
 #pragma once
 
 #include "tapconv/warpgroup_load.cuh"
@@ -35,6 +36,8 @@ struct Warpgroup : WarpgroupTiles<Config> {
   using Load = WarpgroupLoad<Config>;
   using Store = WarpgroupStore<Config>;
   using Sums = typename Store::Sums;
+
+  using Descriptor = ptx::WgmmaDescriptor;
 
   // Pairs of barriers of a ring of stages.
   template <int stages>
@@ -64,8 +67,10 @@ struct Warpgroup : WarpgroupTiles<Config> {
     unsigned char* const memory = ptx::dynamic_shared();
     const unsigned inputs = ptx::shared_address(memory);
     const unsigned weights = inputs + unit * tile.input_stages * layout.input_stage;
-    float* const staging = reinterpret_cast<float*>(
-        memory + unit * (tile.input_stages * layout.input_stage + tile.weight_stages * layout.weight_stage));
+    unsigned char* const after =
+        memory + unit * (tile.input_stages * layout.input_stage + tile.weight_stages * layout.weight_stage);
+    float* const staging = reinterpret_cast<float*>(after);
+    int* const sources = reinterpret_cast<int*>(after + layout.staging_bytes);
     const InputBarriers of_inputs{ptx::shared_address(barriers)};
     const WeightBarriers of_weights{of_inputs.address + InputBarriers::bytes};
     if (threadIdx.x == 0) {
@@ -76,30 +81,31 @@ struct Warpgroup : WarpgroupTiles<Config> {
     __syncthreads();
 
     if (threadIdx.x < 256) {
-      if constexpr (tile.promoted) ptx::setmaxnreg_inc<224>();
-      const int warp = threadIdx.x / 32;
-      compute(arguments, geometry, all, inputs, weights, of_inputs, of_weights,
-              staging + warp * 16 * shared::warpgroup_staged_pitch);
+      if constexpr (takes_registers) ptx::setmaxnreg_inc<shared::computing_registers(tile)>();
+      const int warp = ptx::uniform(threadIdx.x / 32);
+      compute(arguments, geometry, all, inputs, weights, of_inputs, of_weights, warp / 4,
+              staging + warp * 8 * shared::warpgroup_staged_pitch);
     } else {
-      if constexpr (tile.promoted) ptx::setmaxnreg_dec<56>();
+      if constexpr (takes_registers) ptx::setmaxnreg_dec<shared::loading_registers(tile)>();
       const int thread = int(threadIdx.x) - 256;
       if (thread < shared::warpgroup_loaders)
-        Load::load_inputs(arguments, geometry, all, inputs, of_inputs, thread);
+        Load::load_inputs(arguments, geometry, all, inputs, of_inputs, sources, thread);
       else if (thread == shared::warpgroup_loaders)
         Load::load_weights(arguments, all, weights, of_weights);
     }
   }
   static constexpr int unit = shared::warpgroup_unit_bytes;
+  static constexpr bool takes_registers = shared::loading_registers(tile) < shared::computing_registers(tile);
 
   // Descriptors of part 0 of a stage's operands, at the first segment and block of channels of a warpgroup.
-  static unsigned long long pixels_at(unsigned inputs, int slot) {
-    return ptx::wgmma_descriptor(inputs + unit * slot * layout.input_stage, unit * layout.pixels,
-                                 unit * layout.group_pitch);
+  static Descriptor pixels_at(unsigned inputs, int slot) {
+    return ptx::WgmmaDescriptor(inputs + unit * slot * layout.input_stage, unit * layout.pixels,
+                                unit * layout.group_pitch);
   }
-  static unsigned long long channels_at(unsigned weights, int slot, int warpgroup) {
+  static Descriptor channels_at(unsigned weights, int slot, int warpgroup) {
     const int first = tile.split_channels ? warpgroup * tile.channel_blocks * instruction_channels : 0;
-    return ptx::wgmma_descriptor(weights + unit * (slot * layout.weight_stage + first), unit * layout.block_channels,
-                                 unit * 8);
+    return ptx::WgmmaDescriptor(weights + unit * (slot * layout.weight_stage + first), unit * layout.block_channels,
+                                unit * 8);
   }
   static constexpr int instruction_channels = tile.pixels_are_rows ? tile.columns : shared::warpgroup_rows;
 
@@ -111,8 +117,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
                           : shared::stored_pixel(layout, shared::segment_place(tile, tile.segments + segment, 0));
   }
 
-  static void multiply(float (&sums)[tile.columns / 2], unsigned long long pixels, unsigned long long channels,
-                       bool accumulate) {
+  static void multiply(float (&sums)[tile.columns / 2], Descriptor pixels, Descriptor channels, bool accumulate) {
     if constexpr (tile.pixels_are_rows)
       ptx::Wgmma<tile.columns>::tf32(sums, pixels, channels, accumulate);
     else
@@ -120,8 +125,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
   }
 
   // All products of the operands' parts but that of the two small ones, the smallest first.
-  static void multiply_parts(float (&sums)[tile.columns / 2], unsigned long long pixels, unsigned long long channels,
-                             bool accumulate) {
+  static void multiply_parts(float (&sums)[tile.columns / 2], Descriptor pixels, Descriptor channels, bool accumulate) {
     if constexpr (tile.parts == 2) {
       multiply(sums, pixels, channels + layout.pair_part, accumulate);
       multiply(sums, pixels + layout.input_part, channels, true);
@@ -140,9 +144,8 @@ struct Warpgroup : WarpgroupTiles<Config> {
   static constexpr bool unrolled = !tile.promoted && layout.pairs * tile.segments * tile.channel_blocks <= 384;
 
   static void compute(const shared::Arguments& arguments, const Geometry& geometry, const Tiles& all, unsigned inputs,
-                      unsigned weights, const InputBarriers& of_inputs, const WeightBarriers& of_weights,
+                      unsigned weights, const InputBarriers& of_inputs, const WeightBarriers& of_weights, int warpgroup,
                       float* staging) {
-    const int warpgroup = threadIdx.x / 128;
     Ring<tile.input_stages> input;
     Ring<tile.weight_stages> weight;
     int segments[tile.segments];
@@ -165,10 +168,10 @@ struct Warpgroup : WarpgroupTiles<Config> {
       int reading_weights = -1, reading_inputs = -1;
       for (int chunk = 0; chunk < layout.chunks; ++chunk) {
         ptx::mbarrier_wait(of_inputs.full(input.slot), input.parity);
-        const unsigned long long pixels = pixels_at(inputs, input.slot);
+        const Descriptor pixels = pixels_at(inputs, input.slot);
         const auto stage = [&](int number, int pairs) {
           ptx::mbarrier_wait(of_weights.full(weight.slot), Load::resident ? 0 : weight.parity);
-          const unsigned long long channels = channels_at(weights, weight.slot, warpgroup);
+          const Descriptor channels = channels_at(weights, weight.slot, warpgroup);
           if constexpr (tile.promoted) {
             add_promoted(sums, pixels, channels, segments, number, pairs);
             release(of_weights, weight.slot, !Load::resident);
@@ -219,8 +222,8 @@ struct Warpgroup : WarpgroupTiles<Config> {
   }
 
   // The tensor core cuts off what it accumulates. Sums of a stage are short, and added to binary32 sums.
-  static void add_promoted(Sums& sums, unsigned long long pixels, unsigned long long channels,
-                           const int (&segments)[tile.segments], int number, int pairs) {
+  static void add_promoted(Sums& sums, Descriptor pixels, Descriptor channels, const int (&segments)[tile.segments],
+                           int number, int pairs) {
 #pragma unroll
     for (int s = 0; s < tile.segments; ++s) {
 #pragma unroll

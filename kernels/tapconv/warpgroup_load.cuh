@@ -33,23 +33,36 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
     }
   }
 
-  // Where the value of a stored pixel is, before its channels; null where it is a zero.
-  static const Input* source(const Geometry& geometry, const Tile& at, const Input* input, int pixel) {
+  // The same of a value below `large`, whatever the bits that the tensor core ignores.
+  static constexpr float large = 0x1.ffep127f;  // what is rounded to infinity
+  static Parts ordinary_parts_of(float value) {
+    const unsigned bits = __builtin_bit_cast(unsigned, value);
+    if constexpr (tile.parts == 2) {
+      const unsigned hi = (bits + 0x1000u) & ~0x1fffu;
+      return {hi, __builtin_bit_cast(unsigned, value - __builtin_bit_cast(float, hi)) + 0x1000u};
+    } else if constexpr (Config::rounding == shared::Rounding::tf32_rna) {
+      return {bits + 0x1000u};
+    } else {
+      return {__builtin_bit_cast(unsigned, round_to<Config::rounding>(value))};
+    }
+  }
+
+  // From tap 0's first channel at a tile's first output to the value of a stored pixel; `none` where it is a zero.
+  static constexpr Index none = -0x7fffffff - 1;
+  static Index source(const Geometry& geometry, const Tile& at, int pixel) {
     const shared::Strides strides = geometry.input_strides();
     const int image = pixel / layout.image_pitch;
-    if (at.image + image >= geometry.batch()) return nullptr;
-    const Input* element = input + (at.image + image) * strides.outer;
-    const int stored[3] = {pixel % layout.image_pitch / layout.plane_pitch,
-                           pixel % layout.plane_pitch / layout.row_pitch, pixel % layout.row_pitch};
-    const bool exists = add_axis<0>(geometry, at, stored[0], strides, element) &&
-                        add_axis<1>(geometry, at, stored[1], strides, element) &&
-                        add_axis<2>(geometry, at, stored[2], strides, element);
-    return exists ? element : nullptr;
+    Index offset = image * Index(strides.outer);
+    const bool exists = at.image + image < geometry.batch() &&
+                        add_axis<0>(geometry, at, pixel % layout.image_pitch / layout.plane_pitch, strides, offset) &&
+                        add_axis<1>(geometry, at, pixel % layout.plane_pitch / layout.row_pitch, strides, offset) &&
+                        add_axis<2>(geometry, at, pixel % layout.row_pitch, strides, offset);
+    return exists ? offset : none;
   }
 
   template <int i>
   static bool add_axis(const Geometry& geometry, const Tile& at, int stored, const shared::Strides& strides,
-                       const Input*& element) {
+                       Index& offset) {
     constexpr shared::StoredAxis axis = layout.axis[i];
     const shared::Axis whole = geometry.template axis<i>();
     const Index position = Index(axis.position(at.at[i], stored));
@@ -57,54 +70,113 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
     const Index last = Index((whole.output - 1) * axis.stride + (axis.taps - 1) * axis.dilation + axis.first);
     if (position > last) return false;
     const Index from = shared::source_position(position, Index(whole.input), shape.boundary);
-    element += from * strides.axis[i];
+    offset += from * Index(strides.axis[i]);
     return from >= 0;
   }
 
-  // Pixels whose channels a loader has in flight together, 8 channels each.
-  static constexpr int batch = tile.promoted ? 2 : 6;
+  // A loader's work of a chunk: its share of the stored pixels, 8 channels at a time, in rounds of `batch` such items.
+  // One round is in flight while the one before is stored.
+  static constexpr int loaders = shared::warpgroup_loaders;
+  static constexpr int loader_pixels = shared::ceil_divide(layout.pixels, loaders);
+  static constexpr int items = loader_pixels * tile.steps;
+  static constexpr int rounds = shared::ceil_divide(items, shared::most_loading(tile));
+  static constexpr int batch = shared::ceil_divide(items, rounds);
 
-  // Loads `count` stages of inputs for every tile, one a chunk. `thread` counts the loaders. `Barriers` are those of the
-  // stages.
+  // Whether a loader keeps where its pixels come from, for all chunks of a tile; else it computes it again and again.
+  static constexpr bool keeps_sources =
+      sizeof(Index) == 4 || (shape.input.outer > 0 && tile.images * shape.input.outer < 1ll << 31);
+
+  // What a loader asks for next. `sources` are the loader's own places in shared memory, `loaders` apart.
+  struct Cursor {
+    const shared::Arguments& arguments;
+    const Geometry& geometry;
+    const Tiles& all;
+    int* const sources;
+    const int thread;
+    long long tile_index = blockIdx.x;
+    int chunk = 0, round = 0;
+    Tile at{};
+    const Input* input = nullptr;  // of the tile's group and image
+
+    bool ended() const { return tile_index >= all.count; }
+
+    void enter_tile() {
+      if (ended()) return;
+      at = Base::tile_at(all, tile_index);
+      input = static_cast<const Input*>(arguments.tensors.input) + at.image * geometry.input_strides().outer +
+              at.group * shape.in_channels * geometry.input_strides().inner;
+      if constexpr (keeps_sources) {
+#pragma unroll 1
+        for (int i = 0; i < loader_pixels; ++i) sources[i * loaders] = int(computed_source(i));
+      }
+    }
+
+    Index computed_source(int i) const {
+      const int pixel = thread + i * loaders;
+      return pixel < layout.pixels ? source(geometry, at, pixel) : none;
+    }
+
+    void next_round() {
+      if (++round < rounds) return;
+      round = 0;
+      if (++chunk < layout.chunks) return;
+      chunk = 0;
+      tile_index += gridDim.x;
+      enter_tile();
+    }
+
+    Index source_of(int item) const {
+      if (ended() || item >= items) return none;
+      if constexpr (!keeps_sources) return computed_source(item / tile.steps);
+      return sources[item / tile.steps * loaders];
+    }
+
+    void ask(float (&values)[8], int item, Index source) const {
+      const long long inner = geometry.input_strides().inner;
+      const int channel = (chunk * tile.steps + item % tile.steps) * 8;
+      const Input* element = input + channel * inner + source;
+      ptx::forget(element);  // one address, and distances from it
+#pragma unroll
+      for (int c = 0; c < 8; ++c) {
+        const bool exists =
+            source != none && (shape.in_channels % (8 * tile.steps) == 0 || channel + c < shape.in_channels);
+        values[c] = exists ? load<1>(element + c * inner).at[0] : 0.0f;
+      }
+    }
+  };
+
+  // Loads the inputs of every tile, a stage for each chunk. `thread` counts the loaders; `sources` are those of all.
+  // `Barriers` are those of the stages.
   template <class Barriers>
   static void load_inputs(const shared::Arguments& arguments, const Geometry& geometry, const Tiles& all,
-                          unsigned memory, const Barriers& barriers, int thread) {
-    const long long inner = geometry.input_strides().inner;
+                          unsigned memory, const Barriers& barriers, int* sources, int thread) {
+    Cursor cursor{arguments, geometry, all, sources + thread, thread};
+    float values[batch][8];
+    cursor.enter_tile();
+#pragma unroll
+    for (int i = 0; i < batch; ++i) cursor.ask(values[i], i, cursor.source_of(i));
+    cursor.next_round();
     Ring<tile.input_stages> ring;
     for (long long index = blockIdx.x; index < all.count; index += gridDim.x) {
-      const Tile at = Base::tile_at(all, index);
-      const Input* const input = static_cast<const Input*>(arguments.tensors.input) + at.group * shape.in_channels * inner;
+#pragma unroll 1
       for (int chunk = 0; chunk < layout.chunks; ++chunk) {
-        bool waited = false;
-        // An item is a stored pixel's 8 channels of a step.
-        for (int first = thread; first < tile.steps * layout.pixels; first += batch * shared::warpgroup_loaders) {
-          float values[batch][8];
+        ptx::mbarrier_wait(barriers.empty(ring.slot), ring.parity ^ 1);
+#pragma unroll 1
+        for (int round = 0; round < rounds; ++round) {
+          Index from[batch];
+#pragma unroll
+          for (int i = 0; i < batch; ++i) from[i] = cursor.source_of(cursor.round * batch + i);
 #pragma unroll
           for (int i = 0; i < batch; ++i) {
-            const int item = first + i * shared::warpgroup_loaders;
-            const int channel = (chunk * tile.steps + item / layout.pixels) * 8;
-            const Input* element =
-                item < tile.steps * layout.pixels ? source(geometry, at, input, item % layout.pixels) : nullptr;
-#pragma unroll
-            for (int c = 0; c < 8; ++c) {
-              const bool inside =
-                  element && (shape.in_channels % (8 * tile.steps) == 0 || channel + c < shape.in_channels);
-              values[i][c] = inside ? load<1>(element + (channel + c) * inner).at[0] : 0.0f;
-            }
-          }
-          if (!waited) ptx::mbarrier_wait(barriers.empty(ring.slot), ring.parity ^ 1);
-          waited = true;
-#pragma unroll
-          for (int i = 0; i < batch; ++i) {
-            const int item = first + i * shared::warpgroup_loaders;
-            if (item < tile.steps * layout.pixels)
+            const int item = round * batch + i, pixel = thread + item / tile.steps * loaders;
+            if (item < items && ((item / tile.steps + 1) * loaders <= layout.pixels || pixel < layout.pixels))
               put(memory + shared::warpgroup_unit_bytes *
-                               (ring.slot * layout.input_stage + item / layout.pixels * 2 * layout.pixels +
-                                item % layout.pixels),
+                               (ring.slot * layout.input_stage + item % tile.steps * 2 * layout.pixels + pixel),
                   values[i]);
+            cursor.ask(values[i], cursor.round * batch + i, from[i]);
           }
+          cursor.next_round();
         }
-        if (!waited) ptx::mbarrier_wait(barriers.empty(ring.slot), ring.parity ^ 1);
         ptx::fence_proxy_async();
         ptx::mbarrier_arrive(barriers.full(ring.slot));
         ring.advance();
@@ -114,12 +186,28 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
 
   // Two units of a pixel, every part of them.
   static void put(unsigned address, const float (&values)[8]) {
+    float magnitudes[4];
+#pragma unroll
+    for (int c = 0; c < 4; ++c) magnitudes[c] = fabsf(values[c]) + fabsf(values[4 + c]);
+    const float magnitude = magnitudes[0] + magnitudes[1] + (magnitudes[2] + magnitudes[3]);
+    if (magnitude < large) {
+      put_units(address, values, ordinary_parts_of);
+    } else {
+      float rare[8];
+#pragma unroll
+      for (int c = 0; c < 8; ++c) ptx::forget(rare[c] = values[c]);  // not computed in any other case
+      put_units(address, rare, parts_of);
+    }
+  }
+
+  template <class PartsOf>
+  static void put_units(unsigned address, const float (&values)[8], const PartsOf& of) {
 #pragma unroll
     for (int unit = 0; unit < 2; ++unit) {
       unsigned bits[tile.parts][4];
 #pragma unroll
       for (int c = 0; c < 4; ++c) {
-        const Parts parts = parts_of(values[4 * unit + c]);
+        const Parts parts = of(values[4 * unit + c]);
 #pragma unroll
         for (int part = 0; part < tile.parts; ++part) bits[part][c] = parts.at[part];
       }
@@ -159,8 +247,8 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
   static constexpr int pair_bytes = layout.pair * shared::warpgroup_unit_bytes;
   static constexpr int last_pairs = layout.pairs - (layout.stages - 1) * tile.pairs;
 
-  // Packs the weights as [group][block of output channels][chunk][tap][step][part][4 channels][output channel][channel];
-  // channels that do not exist are 0. `output` is where to.
+  // Packs the weights as [group][block of output channels][chunk][tap][step][part][4 channels][output
+  // channel][channel]; channels that do not exist are 0. `output` is where to.
   static void pack(const shared::Arguments& arguments) {
     const Geometry geometry{arguments.sizes};
     const shared::WeightStrides from = geometry.weight_strides();
@@ -184,9 +272,9 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const bool exists = k < shape.out_channels && c + j < shape.in_channels;
-        const Parts parts =
-            parts_of(exists ? to_number(static_cast<const Weight*>(arguments.tensors.weight)[place + j * from.in_channel])
-                            : 0.0f);
+        const Parts parts = parts_of(
+            exists ? to_number(static_cast<const Weight*>(arguments.tensors.weight)[place + j * from.in_channel])
+                   : 0.0f);
 #pragma unroll
         for (int part = 0; part < tile.parts; ++part)
           to[4 * ((pair * tile.parts + part) * layout.pair_part + i % layout.pair_part) + j] = parts.at[part];

@@ -22,9 +22,7 @@ class CudaEngine final : public Executable {
         workspace_(tensors.context(), plan_.workspace_bytes()) {}
 
   [[nodiscard]] std::string name() const override { return plan_.solver(); }
-  void prepare() override {
-    plan_.prepare(tensors_.pointers(), nullptr, packed_.as(), tensors_.stream().handle());
-  }
+  void prepare() override { plan_.prepare(tensors_.pointers(), nullptr, packed_.as(), tensors_.stream().handle()); }
   void run() override {
     DeviceTensors tensors = tensors_.pointers();
     tensors.packed = packed_.as();

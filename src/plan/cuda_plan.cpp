@@ -46,8 +46,9 @@ void launching(const Problem& problem, const Body& body) {
 CudaPlan::CudaPlan(const Problem& problem, const cuda::Context& context, const CudaPlanOptions& options)
     : problem_(problem), options_(options), all_(plan_variants(problem, options, device_model(context.facts()))) {
   load_kernels(all_, context);
-  const std::int64_t images = images_per_pass(problem, options.workspace_limit);
-  example_workspace_bytes_ = static_cast<std::size_t>(images) * image_workspace_bytes(problem);
+  if (options_.workspace_limit) *options_.workspace_limit -= packed_in_run();
+  const std::int64_t images = images_per_pass(problem, options_.workspace_limit);
+  example_workspace_bytes_ = packed_in_run() + static_cast<std::size_t>(images) * image_workspace_bytes(problem);
   example_is_wide_ = !counts_in_32_bits(problem, images);
   example_variant_ = static_cast<std::size_t>(all_.find(false, example_is_wide_) - all_.variants.data());
   example_ = schedule(problem, nullptr, false);
@@ -56,7 +57,8 @@ CudaPlan::CudaPlan(const Problem& problem, const cuda::Context& context, const C
 
 std::size_t CudaPlan::workspace_bytes(const Problem& sized) const {
   if (sized == problem_) return example_workspace_bytes_;
-  return static_cast<std::size_t>(images_per_pass(sized, options_.workspace_limit)) * image_workspace_bytes(sized);
+  return packed_in_run() +
+         static_cast<std::size_t>(images_per_pass(sized, options_.workspace_limit)) * image_workspace_bytes(sized);
 }
 
 CudaSchedule CudaPlan::schedule(const Problem& sized, const DeviceStrides* strides, bool strided) const {
@@ -72,6 +74,10 @@ CudaSchedule CudaPlan::schedule(const Problem& sized, const DeviceStrides* strid
 }
 
 void CudaPlan::prepare(const DeviceTensors& tensors, const DeviceStrides* strides, void* packed, void* stream) const {
+  launching(problem_, [&] { pack(tensors, strides, packed, stream); });
+}
+
+void CudaPlan::pack(const DeviceTensors& tensors, const DeviceStrides* strides, void* packed, void* stream) const {
   const std::vector<Problem> plain = tapconv::stages(problem_);
   for (const CudaPacking& packing : all_.packings) {
     const bool first = packing.stage == 0;
@@ -85,14 +91,20 @@ void CudaPlan::prepare(const DeviceTensors& tensors, const DeviceStrides* stride
                                             .output = static_cast<std::byte*>(packed) + packing.offset},
                                 .sizes = sizes_of(plain[packing.stage])};
     if (strides) arguments.sizes.weight_strides = first ? strides->weight : strides->pointwise_weight;
-    launching(problem_, [&] { packing.kernel->launch(packing.plan.launch, stream, arguments); });
+    packing.kernel->launch(packing.plan.launch, stream, arguments);
   }
 }
 
 void CudaPlan::run(const Problem& sized, const DeviceTensors& tensors, const DeviceStrides* strides, void* workspace,
                    void* stream) const {
   const auto start = [&](const CudaSchedule& schedule) {
-    launching(sized, [&] { schedule.run(tensors, workspace, stream); });
+    launching(sized, [&] {
+      if (packed_in_run() == 0) return schedule.run(tensors, workspace, stream);
+      DeviceTensors packed = tensors;
+      packed.packed = workspace;
+      pack(tensors, strides, workspace, stream);
+      schedule.run(packed, static_cast<std::byte*>(workspace) + packed_in_run(), stream);
+    });
   };
   if (!strides) {
     if (sized == problem_ && example_->is_aligned(tensors)) return start(*example_);

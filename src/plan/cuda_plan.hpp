@@ -21,13 +21,14 @@ class CudaPlan {
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] const CudaPlanOptions& options() const { return options_; }
 
-  /// Bytes of device memory, aligned to 256, that run() works in at the plan's own sizes, or at those of `sized`; 0 but
-  /// for depthwise separable problems. Throws Error{usage} if the limit is below one image.
+  /// Bytes of device memory, aligned to 256, that run() works in at the plan's own sizes, or at those of `sized`: for
+  /// the value between the halves of a depthwise separable problem, and for weights that every run packs. Throws
+  /// Error{usage} if the limit is below one image.
   [[nodiscard]] std::size_t workspace_bytes() const { return example_workspace_bytes_; }
   [[nodiscard]] std::size_t workspace_bytes(const Problem& sized) const;
 
   /// Bytes of device memory, aligned to 256, that prepare() writes; 0 without the option `packed`.
-  [[nodiscard]] std::size_t packed_bytes() const { return all_.packed_bytes; }
+  [[nodiscard]] std::size_t packed_bytes() const { return options_.packed ? all_.packed_bytes : 0; }
 
   /// Starts packing `tensors`' weights into `packed` on `stream`. `strides` is null if the weights are dense. Needs the
   /// option `packed`. Throws Error{usage} for weights that are not dense without the option `strided`, Error{launch}.
@@ -52,6 +53,8 @@ class CudaPlan {
   [[nodiscard]] std::string configuration() const;  ///< of each stage, for people
 
  private:
+  void pack(const DeviceTensors& tensors, const DeviceStrides* strides, void* packed, void* stream) const;
+  [[nodiscard]] std::size_t packed_in_run() const { return options_.packed ? 0 : all_.packed_bytes; }
   [[nodiscard]] CudaSchedule schedule(const Problem& sized, const DeviceStrides* strides, bool strided) const;
 
   Problem problem_;

@@ -99,9 +99,10 @@ void CudaSchedule::run_pass(const std::vector<CudaStageLaunches>& stages, std::i
                             const DeviceTensors& tensors, void* workspace, void* stream) const {
   for (const CudaStageLaunches& stage : stages) {
     const bool is_first = &stage == &stages.front(), is_last = &stage == &stages.back();
-    const void* const weight = tensors.packed ? moved(tensors.packed, static_cast<std::int64_t>(stage.packed_offset))
-                               : is_first     ? tensors.weight
-                                              : tensors.pointwise_weight;
+    const void* const weight = stage.packed_offset
+                                   ? moved(tensors.packed, static_cast<std::int64_t>(*stage.packed_offset))
+                               : is_first ? tensors.weight
+                                          : tensors.pointwise_weight;
     const shared::Arguments arguments{
         .tensors = {.input = is_first ? moved(tensors.input, first * input_image_bytes_) : workspace,
                     .weight = weight,

@@ -15,7 +15,7 @@ struct CudaLaunch {
 /// One stage's launches, all with the same arguments.
 struct CudaStageLaunches {
   shared::Sizes sizes;
-  std::size_t packed_offset = 0;
+  std::optional<std::size_t> packed_offset;
   std::vector<CudaLaunch> launches;
 };
 
@@ -33,7 +33,7 @@ class CudaSchedule {
   /// Throws Error{launch} if a launch would break a limit of the device.
   void expect_legal(const cuda::DeviceFacts& device) const;
 
-  /// Throws Error{launch}.
+  /// `tensors.packed` holds what some stages read in place of the weights. Throws Error{launch}.
   void run(const DeviceTensors& tensors, void* workspace, void* stream) const;
 
   /// Of a pass of `images` images.

@@ -35,14 +35,17 @@ CudaStage plan_stage(const Task& task, Choice choice, const DeviceModel& device)
   return stage;
 }
 
-/// Gives each stage of each variant its place in the packed weights. Variants with one configuration share it; what
-/// packs there takes any strides if one of their kernels does.
+/// Gives each stage of each variant that reads packed weights its place in them. Variants with one configuration share
+/// it; what packs there takes any strides if one of their kernels does.
 void place_packed_weights(CudaVariants& all) {
   for (CudaVariant& variant : all.variants) {
     for (std::size_t i = 0; i < variant.stages.size(); ++i) {
       CudaStage& stage = variant.stages[i];
       const std::optional<KernelPlan::Packing>& plan = stage.steps.front().plan.packing;
-      if (!plan) fail(ErrorCode::internal, "{} packs no weights", stage.choice.solver->name());
+      if (!plan) {
+        if (stage.task.packed) fail(ErrorCode::internal, "{} packs no weights", stage.choice.solver->name());
+        continue;
+      }
       const auto same = std::ranges::find_if(all.packings, [&](const CudaPacking& packing) {
         return packing.stage == i && packing.solver == stage.choice.solver &&
                packing.configuration == stage.choice.candidate.configuration;
@@ -67,19 +70,25 @@ void place_packed_weights(CudaVariants& all) {
   }
 }
 
-}  // namespace
-
-const CudaVariant* CudaVariants::find(bool strided, bool wide) const {
-  const auto found = std::ranges::find_if(
-      variants, [&](const CudaVariant& variant) { return (variant.strided || !strided) && (variant.wide || !wide); });
-  return found == variants.end() ? nullptr : &*found;
+/// What `chooser` says, but the last solver, which takes everything as it is, in place of one that packs weights.
+Chooser without_packing(const Chooser& chooser) {
+  return [&chooser](const Task& task, const DeviceModel& device) {
+    Choice choice = chooser(task, device);
+    if (!choice.solver->plan(task, choice.candidate.configuration, device).packing) return choice;
+    choice.solver = solvers().back();
+    choice.candidate = choice.solver->candidates(task, device).front();
+    choice.tuned = false;
+    return choice;
+  };
 }
 
-CudaVariants plan_variants(const Problem& problem, const CudaPlanOptions& options, const DeviceModel& device) {
+/// The whole batch is planned for, however many images a pass takes: no bit of the result depends on that.
+CudaVariants variants_of(const Problem& problem, const CudaPlanOptions& options, const Chooser& chooser,
+                         const DeviceModel& device) {
+  const std::int64_t images = images_per_pass(problem, options.workspace_limit);
   Problem planned = problem;
-  planned.batch = images_per_pass(problem, options.workspace_limit);
-  if (planned.batch < problem.batch) planned.dynamic_batch = true;
-  const bool wide_example = !counts_in_32_bits(problem, planned.batch);
+  if (images < problem.batch) planned.dynamic_batch = true;
+  const bool wide_example = !counts_in_32_bits(problem, images);
   std::vector<bool> widths{wide_example};
   if (has_dynamic_sizes(problem)) {
     widths = {false};
@@ -96,15 +105,33 @@ CudaVariants plan_variants(const Problem& problem, const CudaPlanOptions& option
         task.wide = wide;
         const std::size_t i = variant.stages.size();
         Choice choice = all.variants.empty()
-                            ? options.chooser(task, device)
-                            : choose_like(all.variants.front().stages[i].choice, task, device, options.chooser);
+                            ? chooser(task, device)
+                            : choose_like(all.variants.front().stages[i].choice, task, device, chooser);
         variant.stages.push_back(plan_stage(task, std::move(choice), device));
       }
       all.variants.push_back(std::move(variant));
     }
   }
-  if (options.packed) place_packed_weights(all);
+  place_packed_weights(all);
   return all;
+}
+
+}  // namespace
+
+const CudaVariant* CudaVariants::find(bool strided, bool wide) const {
+  const auto found = std::ranges::find_if(
+      variants, [&](const CudaVariant& variant) { return (variant.strided || !strided) && (variant.wide || !wide); });
+  return found == variants.end() ? nullptr : &*found;
+}
+
+CudaVariants plan_variants(const Problem& problem, const CudaPlanOptions& options, const DeviceModel& device) {
+  CudaVariants all = variants_of(problem, options, options.chooser, device);
+  if (options.packed || !options.workspace_limit || all.packed_bytes == 0) return all;
+  if (all.packed_bytes + image_workspace_bytes(problem) > *options.workspace_limit)
+    return variants_of(problem, options, without_packing(options.chooser), device);
+  CudaPlanOptions smaller = options;
+  *smaller.workspace_limit -= all.packed_bytes;
+  return variants_of(problem, smaller, options.chooser, device);
 }
 
 std::size_t image_workspace_bytes(const Problem& problem) {
@@ -131,7 +158,8 @@ std::int64_t images_per_pass(const Problem& problem, const std::optional<std::si
 bool counts_in_32_bits(const Problem& problem, std::int64_t images) {
   Problem pass = problem;
   pass.batch = images;
-  return std::ranges::all_of(stages(pass), is_narrow);
+  // A call asks this each time: a plain problem is its only stage and needs no copy.
+  return problem.kind == Kind::depthwise_separable ? std::ranges::all_of(stages(pass), is_narrow) : is_narrow(pass);
 }
 
 }  // namespace tapconv

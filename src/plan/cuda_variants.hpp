@@ -30,7 +30,8 @@ struct CudaStage {
   Task task;
   Choice choice;
   std::vector<CudaStep> steps{};
-  std::size_t packed_offset = 0;  ///< of its weights in the packed ones, in bytes
+  std::optional<std::size_t>
+      packed_offset{};  ///< of its weights in the packed ones, in bytes; none: it reads plain ones
 };
 
 /// The stages of a problem as kernels for one sort of tensors.
@@ -40,7 +41,7 @@ struct CudaVariant {
   std::vector<CudaStage> stages{};
 };
 
-/// The weights of one stage, packed for all variants that chose the same configuration.
+/// The weights of one stage, packed before or in each run for all variants that chose the same configuration.
 struct CudaPacking {
   std::size_t stage = 0;  ///< 0, or 1 for the pointwise half
   const Solver* solver = nullptr;
@@ -56,7 +57,7 @@ struct CudaPacking {
 struct CudaVariants {
   std::vector<CudaVariant> variants{};
   std::vector<CudaPacking> packings{};
-  std::size_t packed_bytes = 0;
+  std::size_t packed_bytes = 0;  ///< a multiple of 256
 
   /// Null if there is none.
   [[nodiscard]] const CudaVariant* find(bool strided, bool wide) const;
@@ -69,6 +70,9 @@ struct CudaVariants {
 /// dynamic dimension only through that and the configurations that the cost models choose. Variants choose the first
 /// one's configuration where they can, so that they share packed weights and add in the same order (but where channels
 /// are read several at a time, which strided tensors do not allow: see KernelPlan::k_order).
+///
+/// Without the option `packed`, kernels that read none but packed weights are chosen too: their weights are packed in
+/// every run, at the beginning of its workspace. Not under a limit that has no room for them beside one image's value.
 ///
 /// Throws Error{usage} if no solver takes the problem or the workspace's limit is below one image.
 [[nodiscard]] CudaVariants plan_variants(const Problem& problem, const CudaPlanOptions& options,

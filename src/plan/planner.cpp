@@ -39,7 +39,7 @@ Choice choose(const Task& task, const DeviceModel& device) {
     verdict.configuration = best.configuration;
     verdict.predicted_ms = best.predicted_ms;
     choice.verdicts.push_back(std::move(verdict));
-    if (choice.solver && choice.candidate.predicted_ms <= best.predicted_ms) continue;
+    if (choice.solver) continue;
     choice.solver = solver;
     choice.candidate = std::move(best);
   }

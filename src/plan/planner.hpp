@@ -23,8 +23,10 @@ struct Choice {
 /// Makes the choice for a task on a device.
 using Chooser = std::function<Choice(const Task&, const DeviceModel&)>;
 
-/// The configuration that the cost models expect to be fastest; nothing is measured. Throws Error{usage} with every
-/// solver's reason if none takes the task.
+/// The first solver that takes the task, the most specialised one, and of its configurations that which its cost model
+/// expects to be fastest; nothing is measured. Solvers add in different orders, and what they take does not depend on
+/// batch or sizes: so neither does a bit of the result. Throws Error{usage} with every solver's reason if none takes
+/// the task.
 [[nodiscard]] Choice choose(const Task& task, const DeviceModel& device);
 
 /// What the database holds of this task and device, if it is still legal; else what the cost models say.

@@ -32,7 +32,8 @@ struct KernelPlan {
   cuda::KernelSource source;  ///< takes shared::Arguments
   std::function<cuda::LaunchShape(const shared::Sizes&)> launch;
   int input_alignment = 1, output_alignment = 1;  ///< of the tensors' addresses, in bytes; at most 16
-  /// Of the weights, where the task has them packed: a kernel that reads `weight` and writes `output`. What it writes
+  /// Of the weights: a kernel that reads `weight` and writes `output`. There where the task has them packed; else where
+  /// the kernel reads none but packed ones, so that whoever launches it has to pack first. What it writes
   /// depends on the problem and the configuration, not on whether the task is strided or wide.
   struct Packing {
     cuda::KernelSource source;

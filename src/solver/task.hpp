@@ -12,7 +12,7 @@ struct Task {
   /// Tensors with any strides, aligned to their elements alone; else dense in the problem's layout and aligned to 16
   /// bytes.
   bool strided = false;
-  bool packed = false;  ///< the weights are as the kernel's own packing left them, see KernelPlan
+  bool packed = false;  ///< the weights come as the kernel's own packing left them, see KernelPlan
   bool wide = false;    ///< sizes beyond is_narrow()
 
   friend bool operator==(const Task&, const Task&) = default;

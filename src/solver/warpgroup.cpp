@@ -30,18 +30,19 @@ Support WarpgroupSolver::supports(const Task& task, const DeviceModel& device) c
     return {false, "operands other than float32"};
   if (problem.contract != Contract::tf32 && problem.contract != Contract::fp32)
     return {false, fmt::format("{} allows no products of TF32 numbers", tapconv::name(problem.contract))};
-  if (!task.packed) return {false, "the weights are not packed"};
   if (problem.kind == Kind::transposed && std::ranges::any_of(problem.stride, [](auto s) { return s != 1; }))
     return {false, "a transposed convolution with a stride"};
   if (problem.in_channels / problem.groups < 5)
     return {false, fmt::format("{} input channels of a group: an instruction takes eight",
                                problem.in_channels / problem.groups)};
+  if (problem.out_channels / problem.groups < 8)
+    return {false, fmt::format("{} output channels of a group: an instruction makes eight at least",
+                               problem.out_channels / problem.groups)};
   std::int64_t taps = 1;
   for (const std::int64_t kernel : problem.kernel) {
-    if (kernel > most_taps || (taps *= kernel) > most_taps)
-      return {false, fmt::format("more than {} taps", most_taps)};
+    if (kernel > most_taps || (taps *= kernel) > most_taps) return {false, fmt::format("more than {} taps", most_taps)};
   }
-  if (warpgroup_tiles(task, device).empty()) return {false, "no tile of it fits into shared memory"};
+  if (!has_warpgroup_tile(task, device)) return {false, "no tile of it fits into shared memory"};
   return {};
 }
 
@@ -56,19 +57,21 @@ std::vector<Candidate> WarpgroupSolver::candidates(const Task& task, const Devic
 }
 
 KernelPlan WarpgroupSolver::plan(const Task& task, std::string_view configuration, const DeviceModel& device) const {
-  const std::vector<shared::WarpgroupTile> tiles = warpgroup_tiles(task, device);
-  const auto found =
-      std::ranges::find_if(tiles, [&](const shared::WarpgroupTile& tile) { return text(tile) == configuration; });
-  if (found == tiles.end())
+  const std::optional<shared::WarpgroupTile> tile = parse_warpgroup_tile(task, configuration, device);
+  if (!tile)
     fail(ErrorCode::usage, "configuration of warpgroup = \"{}\"; valid: one of its candidates for {}", configuration,
          spell(task.problem));
-  const shared::WarpgroupTile tile = *found;
+  return warpgroup_plan(task, *tile, device);
+}
+
+KernelPlan warpgroup_plan(const Task& task, const shared::WarpgroupTile& tile, const DeviceModel& device) {
   const shared::Shape shape = shape_of(task);
   const shared::WarpgroupLayout layout = shared::warpgroup_layout(shape, tile);
   const std::string members = common_configuration(task) + tile_member(tile);
   const auto source = [&](std::string_view entry, std::string_view bounds, std::string_view function) {
-    cuda::KernelSource unit = kernel_source(entry, "tapconv/warpgroup.cuh", members, bounds, "Arguments",
-                                            fmt::format("tapconv::Warpgroup<tapconv::Config>::{}(arguments);", function));
+    cuda::KernelSource unit =
+        kernel_source(entry, "tapconv/warpgroup.cuh", members, bounds, "Arguments",
+                      fmt::format("tapconv::Warpgroup<tapconv::Config>::{}(arguments);", function));
     const std::string place = "namespace tapconv {\n\nstruct Config {";
     unit.text.insert(unit.text.find(place), wgmma_text(tile.columns));
     return unit;
@@ -76,26 +79,29 @@ KernelPlan WarpgroupSolver::plan(const Task& task, std::string_view configuratio
   const std::int64_t count = shape.groups * layout.channel_blocks * layout.chunks * layout.pairs * layout.pair_part;
   constexpr int packing_threads = 256;
   const std::int64_t full = std::int64_t{device.facts.multiprocessors} * 8;
-  return {.source = source("tapconv_warpgroup", fmt::format("{}, 1", shared::warpgroup_threads), "run"),
-          .launch =
-              [task, tile, layout, facts = device.facts](const shared::Sizes& sizes) {
-                const std::int64_t blocks =
-                    std::min<std::int64_t>(warpgroup_tile_count(task, tile, sizes), facts.multiprocessors);
-                return cuda::LaunchShape{.grid = {blocks, 1, 1},
-                                         .block = {shared::warpgroup_threads, 1, 1},
-                                         .dynamic_shared_bytes = layout.shared_bytes};
-              },
-          .input_alignment = static_cast<int>(element_bytes(task.input_dtype)),
-          .output_alignment = static_cast<int>(element_bytes(task.problem.out_dtype)),
-          .packing = KernelPlan::Packing{.source = source("tapconv_warpgroup_pack", fmt::format("{}", packing_threads), "pack"),
-                      .launch = {.grid = {std::clamp<std::int64_t>((count + packing_threads - 1) / packing_threads, 1, full),
-                                          1, 1},
-                                 .block = {packing_threads, 1, 1},
-                                 .dynamic_shared_bytes = 0},
-                      .bytes = static_cast<std::size_t>(count) * static_cast<std::size_t>(tile.parts) *
-                               shared::warpgroup_unit_bytes},
-          .k_order = fmt::format("chunks of {} channels, taps, steps of 8 channels{}", 8 * tile.steps,
-                                 tile.promoted ? fmt::format("; sums of {} steps promoted", tile.pairs) : "")};
+  return {
+      .source = source("tapconv_warpgroup", fmt::format("{}, 1", shared::warpgroup_threads), "run"),
+      .launch =
+          [task, tile, layout, facts = device.facts](const shared::Sizes& sizes) {
+            const std::int64_t blocks =
+                std::min<std::int64_t>(warpgroup_tile_count(task, tile, sizes), facts.multiprocessors);
+            return cuda::LaunchShape{.grid = {blocks, 1, 1},
+                                     .block = {shared::warpgroup_threads, 1, 1},
+                                     .dynamic_shared_bytes = static_cast<int>(layout.shared_bytes)};
+          },
+      .input_alignment = static_cast<int>(element_bytes(task.input_dtype)),
+      .output_alignment = static_cast<int>(element_bytes(task.problem.out_dtype)),
+      .packing =
+          KernelPlan::Packing{.source = source("tapconv_warpgroup_pack", fmt::format("{}", packing_threads), "pack"),
+                              .launch = {.grid = {std::clamp<std::int64_t>(
+                                                      (count + packing_threads - 1) / packing_threads, 1, full),
+                                                  1, 1},
+                                         .block = {packing_threads, 1, 1},
+                                         .dynamic_shared_bytes = 0},
+                              .bytes = static_cast<std::size_t>(count) * static_cast<std::size_t>(tile.parts) *
+                                       shared::warpgroup_unit_bytes},
+      .k_order = fmt::format("chunks of {} channels, taps, steps of 8 channels{}", 8 * tile.steps,
+                             tile.promoted ? fmt::format("; sums of {} steps promoted", tile.pairs) : "")};
 }
 
 std::string wgmma_text(int columns) {
@@ -108,14 +114,14 @@ std::string wgmma_text(int columns) {
   return fmt::format(R"(#ifdef __CUDACC__  // an emulation has its own
 template <>
 struct tapconv::ptx::Wgmma<{0}> {{
-  static void tf32(float (&d)[{1}], unsigned long long a, unsigned long long b, bool accumulate) {{
+  static void tf32(float (&d)[{1}], WgmmaDescriptor a, WgmmaDescriptor b, bool accumulate) {{
     asm volatile(
         "{{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %{4}, 0;\n"
         "wgmma.mma_async.sync.aligned.m64n{0}k8.f32.tf32.tf32 {{"
         "{2}}}, "
         "%{5}, %{6}, accumulate, 1, 1;\n}}\n"
         : {3}
-        : "r"(int(accumulate)), "l"(a), "l"(b));
+        : "r"(int(accumulate)), "l"(a.bits()), "l"(b.bits()));
   }}
 }};
 #endif

@@ -6,16 +6,37 @@
 namespace tapconv {
 namespace {
 
-// Of a multiprocessor, in clocks and bytes. Estimates from the instruction's rates; see docs/kernels.md.
-constexpr double shared_byte_per_clock = 128;
-constexpr double l2_byte_per_clock = 40;
-constexpr double loader_clocks = 75;         // of an item: a stored pixel's 8 channels
-constexpr double loader_latency = 900;       // of items that are asked for together
-constexpr double barrier_clocks = 60;        // of a stage of weights
-constexpr double store_byte_per_clock = 24;  // of outputs, while nothing else is done
-constexpr double fill_clocks = 2500;         // of a block's first stages
-constexpr double sustained_clock = 0.87;     // of the highest, under load
-constexpr double launch_ms = 0.006;
+// Of a multiprocessor, in clocks and bytes; fitted to bench/candidates.py, see docs/kernels.md.
+constexpr double shared_byte_per_clock = 105;
+constexpr double l2_byte_per_clock = 325;
+constexpr double wide_instruction = 1.05;  // of more than 128 columns
+constexpr double item_clocks = 15.7;       // of a loader's 8 channels of a pixel
+constexpr double round_clocks = 1270;      // of a loader's items that are in flight together
+constexpr double stage_clocks = 66;        // of a stage of weights
+constexpr double run_clocks = 56;          // of a warp's 32 outputs, in runs along W
+constexpr double group_clocks = 16.5;      // in groups of 8
+constexpr double row_clocks = 22;          // from pixels that are rows
+constexpr double tile_clocks = 607;
+constexpr double fill_clocks = 4400;       // of a block's first stages
+constexpr double sustained_clock = 0.891;  // of the highest
+constexpr double memory_share = 0.58;      // of the bytes that a second's copying moves
+constexpr double hidden = 0.35;            // of the shorter one of computing and memory
+constexpr double launch_ms = 0.0058;
+// Beyond what the L2 keeps: of a line of a tile's outputs, and of 8 outputs that begin and end within 32 bytes.
+constexpr double line_ms = 15e-9, group_ms = 20e-9, row_ms = 13.3e-9;
+constexpr double kept_bytes = 3e7;
+constexpr double packing_ms = 0.004, packing_byte_per_ms = 4e8;
+
+struct StoreCost {
+  double clocks, group_ms;
+};
+
+StoreCost store_cost(const shared::WarpgroupTile& tile) {
+  if (tile.pixels_are_rows) return {row_clocks, row_ms};
+  return tile.along_rows ? StoreCost{group_clocks, group_ms} : StoreCost{run_clocks, 0};
+}
+
+double ceil_of(double a, double b) { return std::ceil(a / b); }
 
 }  // namespace
 
@@ -23,35 +44,47 @@ Candidate warpgroup_estimate(const Task& task, const shared::WarpgroupTile& tile
   const shared::Sizes sizes = sizes_of(task.problem);
   const shared::WarpgroupLayout layout = shared::warpgroup_layout(shape_of(task), tile);
   const auto count = static_cast<double>(warpgroup_tile_count(task, tile, sizes));
+
+  // A 64 x N x 8 instruction takes N / 2 clocks, or those of what it reads from shared memory.
+  const double instruction =
+      std::max(tile.columns / 2.0, 32 * (shared::warpgroup_rows + tile.columns) / shared_byte_per_clock) *
+      (tile.columns > 128 ? wide_instruction : 1);
   const double products = tile.parts == 2 ? 3 : 1;
+  const double multiplying =
+      2.0 * layout.pairs * tile.segments * tile.channel_blocks * products * instruction + layout.stages * stage_clocks;
 
-  // A 64 x N x 8 instruction takes N / 2 clocks, and what it reads from shared memory.
-  const double rows_bytes = 64 * 32, columns_bytes = tile.columns * 32;
-  const double instruction = std::max(tile.columns / 2.0, (rows_bytes + columns_bytes) / shared_byte_per_clock);
-  const double pair_clocks = 2.0 * tile.segments * tile.channel_blocks * products * instruction;
-  const double weight_bytes = double{16} * layout.pair * layout.pairs, input_bytes = double{16} * layout.input_stage;
-  const bool resident = tile.weight_stages == layout.chunks * layout.stages && count > 0 &&
-                        layout.channel_blocks * task.problem.groups == 1;
-  const double tensor = layout.pairs * pair_clocks + (input_bytes + (resident ? 0 : weight_bytes)) / shared_byte_per_clock;
-  const double items = double(tile.steps) * layout.pixels;
-  const double loading = std::max(items / shared::warpgroup_loaders * loader_clocks,
-                                  std::ceil(items / (shared::warpgroup_loaders * (tile.promoted ? 3.0 : 6.0))) *
-                                      loader_latency);
-  const double l2 = ((resident ? 0 : weight_bytes) + input_bytes / tile.parts) / l2_byte_per_clock;
-  const double chunk = std::max({tensor + layout.stages * barrier_clocks, loading, l2});
+  const double items = ceil_of(layout.pixels, shared::warpgroup_loaders) * tile.steps;
+  const double loading = std::max(items * item_clocks, ceil_of(items, shared::most_loading(tile)) * round_clocks);
+
+  const bool resident =
+      layout.channel_blocks * task.problem.groups == 1 && tile.weight_stages == layout.chunks * layout.stages;
+  const double weight_bytes = resident ? 0 : double{shared::warpgroup_unit_bytes} * layout.pair * layout.pairs;
+  const double input_bytes = 4.0 * shared::warpgroup_step_channels * tile.steps * layout.pixels;
+  const double fetching = (weight_bytes + input_bytes) / l2_byte_per_clock;
+
+  const StoreCost store = store_cost(tile);
   const double outputs = double(layout.block_pixels) * layout.block_channels;
-  const double tile_clocks =
-      layout.chunks * chunk + outputs * static_cast<double>(element_bytes(task.problem.out_dtype)) / store_byte_per_clock;
+  const double clocks =
+      layout.chunks * std::max({multiplying, loading, fetching}) + outputs / (8 * 32) * store.clocks + tile_clocks;
+  const double waves = count / device.facts.multiprocessors;
+  const double compute_ms = (std::ceil(waves) * clocks + fill_clocks) / (sustained_clock * device.facts.sm_clock_khz);
 
-  const double processors = device.facts.multiprocessors;
-  const double clock_khz = sustained_clock * device.facts.sm_clock_khz;
-  const double waves = count / processors;
-  const double compute_ms = (std::ceil(waves) * tile_clocks + fill_clocks) / clock_khz;
-  const double memory_ms = 1e3 * work(task.problem).byte / device.ceilings.reach_byte_per_s;
   double useful = static_cast<double>(task.problem.out_channels) * static_cast<double>(sizes.batch);
   for (const long long output : sizes.output) useful *= static_cast<double>(output);
+  const auto output_bytes = static_cast<double>(element_bytes(task.problem.out_dtype));
+  double memory_ms = 1e3 * work(task.problem).byte / (memory_share * device.ceilings.reach_byte_per_s);
+  const bool aligned = sizes.output[2] % (32 / static_cast<long long>(output_bytes)) == 0;
+  if (useful * output_bytes > kept_bytes) {
+    const auto line = static_cast<double>(std::min<long long>(tile.extent[2], sizes.output[2]));
+    memory_ms += useful * (line_ms / line + (aligned ? 0 : store.group_ms / 8));
+  }
+  const double packing =
+      task.packed
+          ? 0
+          : packing_ms + double{shared::warpgroup_unit_bytes} * layout.pair * layout.pairs * layout.chunks *
+                             static_cast<double>(layout.channel_blocks * task.problem.groups) / packing_byte_per_ms;
   return {.configuration = text(tile),
-          .predicted_ms = std::max(compute_ms, memory_ms) + launch_ms,
+          .predicted_ms = compute_ms + memory_ms - hidden * std::min(compute_ms, memory_ms) + launch_ms + packing,
           .waves = waves,
           .edge_waste = 1 - useful / (count * outputs)};
 }

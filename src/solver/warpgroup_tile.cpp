@@ -1,6 +1,7 @@
 #include "solver/warpgroup_tile.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 
 #include "problem/text.hpp"
@@ -61,7 +62,35 @@ class Enumeration {
           channels_as_rows(split_channels);
       }
     }
+    for (const WarpgroupTile& tile : smallest()) {
+      if (std::ranges::find(tiles_, text(tile), [](const WarpgroupTile& other) { return text(other); }) == tiles_.end())
+        tiles_.push_back(tile);
+    }
     return std::move(tiles_);
+  }
+
+  /// Fills in what a tile's text does not say; false if the tile is not legal.
+  bool complete(WarpgroupTile& tile) const {
+    const auto in_range = [](int value, int most) { return value >= 1 && value <= most; };
+    if (!in_range(tile.columns, 256) || !in_range(tile.channel_blocks, 4) || !in_range(tile.segments, 64) ||
+        !in_range(tile.images, 64) || !in_range(tile.extent[0], 64) || !in_range(tile.extent[1], 256) ||
+        !in_range(tile.extent[2], 512) || !in_range(tile.pairs, 1 << 16) || !in_range(tile.input_stages, 8) ||
+        !in_range(tile.weight_stages, 16) ||
+        std::int64_t{tile.images} * tile.extent[0] * tile.extent[1] * tile.extent[2] > 1 << 14)
+      return false;
+    const Reduction reduction = this->reduction();
+    tile.steps = reduction.steps;
+    tile.parts = parts_;
+    tile.promoted = parts_ == 2;
+    return (!tile.promoted || tile.pairs == reduction.promoted) && is_legal(tile);
+  }
+
+  /// The tile that is there for any sizes, if there is any; else nothing.
+  std::vector<WarpgroupTile> smallest() const {
+    Enumeration one = *this;
+    one.tiles_.clear();
+    one.with_columns({.channel_blocks = 1, .images = 1, .extent = {1, 1, 64}});
+    return std::move(one.tiles_);
   }
 
  private:
@@ -137,9 +166,7 @@ class Enumeration {
 
   /// Fills shared memory.
   void with_pipeline(WarpgroupTile tile) {
-    std::int64_t taps = 1;
-    for (const shared::Axis& axis : shape_.axis) taps *= axis.kernel;
-    const Reduction reduction(shape_, parts_, taps);
+    const Reduction reduction = this->reduction();
     tile.steps = reduction.steps;
     tile.parts = parts_;
     tile.promoted = parts_ == 2;
@@ -148,12 +175,10 @@ class Enumeration {
     tile.weight_stages = 1;
     const WarpgroupLayout one = shared::warpgroup_layout(shape_, tile);
     if (one.input_stage > 1 << 14) return;
-    if (one.chunks == 1) tile.input_stages = tile_count_ == 1 ? 1 : 2;
-    const std::int64_t room = shared_bytes_ - shared::warpgroup_barrier_bytes - one.staging_bytes -
+    const std::int64_t room = shared_bytes_ - shared::warpgroup_barrier_bytes - one.staging_bytes - one.sources_bytes -
                               std::int64_t{tile.input_stages} * one.input_stage * shared::warpgroup_unit_bytes;
     const std::int64_t pair_bytes = std::int64_t{one.pair} * shared::warpgroup_unit_bytes;
     const std::int64_t fitting = room / pair_bytes;
-    const std::int64_t all_pairs = std::int64_t{one.chunks} * one.pairs;
     const int least = tile.promoted ? 1 : 2;
     if (reduction.promoted) {
       tile.pairs = reduction.promoted;
@@ -167,17 +192,24 @@ class Enumeration {
     const bool all_fit = stages_of_chunk * one.chunks * tile.pairs <= fitting && stages_of_chunk * one.chunks <= 12;
     tile.weight_stages = static_cast<int>(all_fit ? stages_of_chunk * one.chunks
                                                   : std::clamp<std::int64_t>(fitting / tile.pairs, least, 6));
-    if (all_pairs == 0) return;
+    if (is_legal(tile)) tiles_.push_back(tile);
+  }
+
+  Reduction reduction() const {
+    std::int64_t taps = 1;
+    for (const shared::Axis& axis : shape_.axis) taps *= axis.kernel;
+    return {shape_, parts_, taps};
+  }
+
+  bool is_legal(const WarpgroupTile& tile) const {
     const WarpgroupLayout layout = shared::warpgroup_layout(shape_, tile);
-    if (!shared::is_consistent(tile, layout)) return;
-    if (layout.shared_bytes + shared::warpgroup_barrier_bytes > shared_bytes_) return;
-    tiles_.push_back(tile);
+    return shared::is_consistent(tile, layout) &&
+           layout.shared_bytes + shared::warpgroup_barrier_bytes <= shared_bytes_;
   }
 
   shared::Shape shape_;
   shared::Sizes sizes_;
   std::int64_t shared_bytes_;
-  std::int64_t tile_count_ = 0;
   int parts_ = 1;
   std::vector<WarpgroupTile> tiles_;
 };
@@ -188,11 +220,34 @@ std::vector<WarpgroupTile> warpgroup_tiles(const Task& task, const DeviceModel& 
   return Enumeration(task, device).all();
 }
 
+bool has_warpgroup_tile(const Task& task, const DeviceModel& device) {
+  return !Enumeration(task, device).smallest().empty();
+}
+
 std::string text(const WarpgroupTile& tile) {
-  return fmt::format("rows={} columns={} blocks={} segments={} split={} tile={}x{}x{}x{} groups={} pairs={} stages={},{}",
-                     tile.pixels_are_rows ? "pixels" : "channels", tile.columns, tile.channel_blocks, tile.segments,
-                     tile.split_channels ? "channels" : "pixels", tile.images, tile.extent[0], tile.extent[1],
-                     tile.extent[2], tile.along_rows ? "H" : "W", tile.pairs, tile.input_stages, tile.weight_stages);
+  return fmt::format(
+      "rows={} columns={} blocks={} segments={} split={} tile={}x{}x{}x{} groups={} pairs={} stages={},{}",
+      tile.pixels_are_rows ? "pixels" : "channels", tile.columns, tile.channel_blocks, tile.segments,
+      tile.split_channels ? "channels" : "pixels", tile.images, tile.extent[0], tile.extent[1], tile.extent[2],
+      tile.along_rows ? "H" : "W", tile.pairs, tile.input_stages, tile.weight_stages);
+}
+
+std::optional<WarpgroupTile> parse_warpgroup_tile(const Task& task, std::string_view text, const DeviceModel& device) {
+  WarpgroupTile tile;
+  char rows[9] = {}, split[9] = {}, groups = 0;
+  const std::string terminated(text);
+  auto& [d, h, w] = tile.extent;
+  if (std::sscanf(terminated.c_str(),
+                  "rows=%8[a-z] columns=%d blocks=%d segments=%d split=%8[a-z] tile=%dx%dx%dx%d groups=%c pairs=%d "
+                  "stages=%d,%d",
+                  rows, &tile.columns, &tile.channel_blocks, &tile.segments, split, &tile.images, &d, &h, &w, &groups,
+                  &tile.pairs, &tile.input_stages, &tile.weight_stages) != 13)
+    return std::nullopt;
+  tile.pixels_are_rows = rows == std::string_view("pixels");
+  tile.split_channels = split == std::string_view("channels");
+  tile.along_rows = groups == 'H';
+  if (tapconv::text(tile) != text || !Enumeration(task, device).complete(tile)) return std::nullopt;
+  return tile;
 }
 
 std::int64_t warpgroup_tile_count(const Task& task, const WarpgroupTile& tile, const shared::Sizes& sizes) {

@@ -48,15 +48,15 @@ class Plan(unittest.TestCase):
     def test_source_is_the_unit_alone(self) -> None:
         done = tapconv("plan", PROBLEM, "--device", "h200", "--source")
         self.assertEqual((0, ""), (done.returncode, done.stderr))
-        self.assertTrue(done.stdout.startswith('#include "tapconv/direct.cuh"\n'))
+        self.assertTrue(done.stdout.startswith('#include "tapconv/warpgroup.cuh"\n'))
         self.assertEqual(1, done.stdout.count('extern "C"'))
         inlined = tapconv("plan", PROBLEM, "--device", "h200", "--source", "--inline").stdout
         self.assertNotIn("#include", inlined)
         self.assertIn(done.stdout.split("\n", 1)[1], inlined)
         separate = tapconv("plan", SEPARABLE, "--device", "h200", "--source").stdout
-        stages = [stage["problem"] for stage in plan(SEPARABLE, "--device", "h200")["stages"]]
-        headings = [line for line in separate.splitlines() if line.startswith("// ")]
-        self.assertEqual([f"// tapconv_direct of {stage}" for stage in stages], headings)
+        stages = [f"{stage['solver']} of {stage['problem']}" for stage in plan(SEPARABLE, "--device", "h200")["stages"]]
+        headings = [line for line in separate.splitlines() if line.startswith("// tapconv_")]
+        self.assertEqual([f"// tapconv_{stage}" for stage in stages], headings)
         for wrong in (["--device", "cpu", "--source"], ["--device", "h200", "--inline"], ["--device", "h200", "--source", "--json"]):
             self.assertEqual(2, tapconv("plan", PROBLEM, *wrong).returncode, wrong)
 
@@ -99,7 +99,7 @@ class Plan(unittest.TestCase):
             self.assertIn("compiled for sm_90a", first.stderr)
             self.assertNotIn("compiled for sm_90a", second.stderr)
             kernels = json.loads(run("cache", "list", "--json").stdout)["folders"][0]["kernels"]
-            self.assertEqual([("sm_90a", "tapconv_direct")], [(kernel["architecture"], kernel["entry"]) for kernel in kernels])
+            self.assertEqual([("sm_90a", "tapconv_warpgroup")], [(kernel["architecture"], kernel["entry"]) for kernel in kernels])
 
 
 class Database(unittest.TestCase):

@@ -33,6 +33,7 @@ inline double __dadd_rn(double x, double y) { return x + y; }
 
 namespace tapconv {
 
+inline float fabsf(float value) { return __builtin_fabsf(value); }
 inline float exp(float value) { return __builtin_expf(value); }
 inline double exp(double value) { return __builtin_exp(value); }
 inline float erfc(float value) { return __builtin_erfcf(value); }

@@ -27,7 +27,7 @@ unsigned char* at(unsigned address) {
 
 /// What an mbarrier's 64 bits hold.
 struct Barrier {
-  std::int32_t bytes;        ///< expected, less those that came
+  std::int32_t bytes;           ///< expected, less those that came
   std::uint32_t arrivals : 15;  ///< of a phase
   std::uint32_t pending : 15;
   std::uint32_t parity : 1;  ///< of the phase that goes on
@@ -52,7 +52,7 @@ struct Instruction {
 
 /// Of a thread: what it has issued and what it has to fence.
 struct Issued {
-  bool fenced = false;            ///< since it last waited
+  bool fenced = false;             ///< since it last waited
   bool writes_are_visible = true;  ///< to the tensor core
   std::vector<Instruction> open;
   std::vector<std::vector<Instruction>> groups;

@@ -13,7 +13,7 @@ struct Tensor {
 
 struct Launch {
   long long grid[3];
-  int threads;    ///< a block
+  int threads;  ///< a block
   int dynamic_shared_bytes;
   bool reversed;  ///< the last thread of the last block runs first
   shared::Sizes sizes;

@@ -19,7 +19,10 @@ TEST_P(Configurations, AreAllExact) {
       "ConvTranspose2d(7, 18, 4, stride=3, padding=1, math=ieee) @ 2x7x9x11",
       "ConvTranspose1d(8, 20, 2, stride=3, dtype=bfloat16, out_dtype=float32, layout=channels_last) @ 3x8x60",
       "DepthwiseSeparable2d(12, 20, 3, padding=1, math=tf32) @ 2x12x9x11",
-      "Conv2d(16, 17, 3, padding=1, dtype=float64) @ 1x16x9x10"};
+      "Conv2d(16, 17, 3, padding=1, dtype=float64) @ 1x16x9x10",
+      "Conv2d(21, 70, (3,5), dilation=2, padding=3, math=tf32) @ 2x21x19x45",
+      "Conv1d(19, 150, 3, stride=3, dilation=4) @ 2x19x700",
+      "Conv3d(16, 40, (2,3,1), padding=1, math=tf32, bias=False) @ 2x16x5x12x20"};
   struct Case {
     Problem problem;
     const Solver* solver;

@@ -26,7 +26,9 @@ TEST_F(FingerprintOnGpu, OfTheEngineUnderEveryContract) {
         report_of("Conv2d(128, 48, (5,7), math=" + std::string(math) + ") @ 2x128x40x50", {"engine"});
     ASSERT_EQ(1u, report.entries.size());
     EXPECT_EQ(arithmetic, report.entries.front().arithmetic);
-    EXPECT_NE(Summation::truncated, report.entries.front().summation) << "fused multiply-adds do not truncate";
+    if (math == std::string("ieee")) {
+      EXPECT_NE(Summation::truncated, report.entries.front().summation) << "fused multiply-adds do not truncate";
+    }
     EXPECT_TRUE(report.as_declared);
   }
 }

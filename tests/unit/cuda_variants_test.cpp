@@ -218,10 +218,38 @@ TEST(CudaVariants, EveryKernelCompilesWithoutSpills) {
   }
 }
 
-TEST(CudaVariants, NothingIsPackedWithoutTheOption) {
+TEST(CudaVariants, NothingIsPackedWithoutTheOptionWhereKernelsReadPlainWeights) {
   const CudaVariants all = plan_variants(parse_problem("Conv1d(4, 4, 3) @ 1x4x9"), {}, device());
   EXPECT_EQ(0u, all.packed_bytes);
   EXPECT_TRUE(all.packings.empty());
+}
+
+TEST(CudaVariants, WeightsArePackedInTheRunIfTheWorkspaceMayHoldThem) {
+  for (const char* text : {"Conv2d(16, 24, 3, padding=1) @ 2x16x9x10", "DepthwiseSeparable2d(16, 24, 3) @ 6x16x9x10"}) {
+    const Problem problem = parse_problem(text);
+    SCOPED_TRACE(text);
+    const CudaVariants all = plan_variants(problem, {}, device());
+    ASSERT_GT(all.packed_bytes, 0u);
+    EXPECT_EQ(0u, all.packed_bytes % 256);
+    ASSERT_EQ(1u, all.packings.size());
+    const CudaStage& packed = all.variants.front().stages[all.packings.front().stage];
+    EXPECT_EQ("warpgroup", packed.choice.solver->name());
+    EXPECT_EQ(0u, packed.packed_offset);
+    EXPECT_FALSE(packed.task.packed);
+
+    const std::size_t least = all.packed_bytes + image_workspace_bytes(problem);
+    const CudaVariants enough = plan_variants(problem, {.workspace_limit = least}, device());
+    EXPECT_EQ(all.packed_bytes, enough.packed_bytes);
+    EXPECT_EQ(packed.choice.candidate.configuration,
+              enough.variants.front().stages[all.packings.front().stage].choice.candidate.configuration);
+
+    const CudaVariants without = plan_variants(problem, {.workspace_limit = least - 1}, device());
+    EXPECT_EQ(0u, without.packed_bytes);
+    for (const CudaStage& stage : without.variants.front().stages) {
+      EXPECT_EQ("direct", stage.choice.solver->name());
+      EXPECT_FALSE(stage.packed_offset);
+    }
+  }
 }
 
 /// 12 images of 4 depthwise channels of 10 positions: 160 bytes an image between the halves.
@@ -316,7 +344,7 @@ TEST(DeviceStrides, OfDenseViewsAreThoseOfTheProblem) {
 }
 
 TEST(CudaSchedule, NamesThePointerThatIsNotAligned) {
-  const Problem problem = parse_problem("Conv3d(8, 8, 3, layout=channels_last, bias=False) @ 2x8x5x5x5");
+  const Problem problem = parse_problem("Conv3d(8, 8, 3, layout=channels_last, bias=False, math=ieee) @ 2x8x5x5x5");
   const CudaVariants all = plan_variants(problem, {.strided = true}, device());
   const CudaSchedule dense(*all.find(false, false), problem, 2, nullptr);
   const auto at = [](std::uintptr_t address) { return reinterpret_cast<void*>(address); };

@@ -42,8 +42,8 @@ class Emulation {
     const std::string type = "void (*const kernel)(tapconv::shared::Arguments)";
     std::ofstream(path(name + ".cpp")) << source.text << "extern " << type << ";\n"
                                        << type << " = " << source.entry << ";\n";
-    command(compiler_ + " -include device.hpp " + path(name + ".cpp") + " " + path("run.o") + " " + path("instructions.o") +
-            " -o " + path(name));
+    command(compiler_ + " -include device.hpp " + path(name + ".cpp") + " " + path("run.o") + " " +
+            path("instructions.o") + " -o " + path(name));
   }
 
   /// Runs the program; its tensors are read here and its output is written back. Null: a tensor that is not there.

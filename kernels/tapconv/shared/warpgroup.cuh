@@ -1,4 +1,5 @@
-// How the `warpgroup` solver cuts a convolution up: what its kernels, its packing of weights and the host compute alike.
+// How the `warpgroup` solver cuts a convolution up: what its kernels, its packing of weights and the host compute
+// alike.
 #pragma once
 
 #include "tapconv/shared/geometry.cuh"
@@ -7,30 +8,47 @@ namespace tapconv::shared {
 
 // A block's tile and pipeline, as the host chooses them. Two warpgroups compute; a third one loads.
 struct WarpgroupTile {
-  bool pixels_are_rows = false;  // the instructions' 64 rows (M) are pixels and their columns (N) output channels; else the other
-                         // way round
-  int columns = 0;           // N: a multiple of 8, at most 256
-  int channel_blocks = 0;    // of a warpgroup: of 64 output channels, or of `columns`
-  int segments = 0;          // of a warpgroup: of `columns` pixels, or of 64
-  bool split_channels = false;   // the two warpgroups have the same pixels and different channels; else the other way round
+  bool pixels_are_rows = false;  // the instructions' 64 rows (M) are pixels and their columns (N) output channels; else
+                                 // the other way round
+  int columns = 0;         // N: a multiple of 8, at most 256
+  int channel_blocks = 0;  // of a warpgroup: of 64 output channels, or of `columns`
+  int segments = 0;        // of a warpgroup: of `columns` pixels, or of 64
+  bool split_channels =
+      false;  // the two warpgroups have the same pixels and different channels; else the other way round
   int images = 0, extent[3] = {};  // output positions of a block: images, D, H, W
-  bool along_rows = false;        // the groups of 8 pixels of a segment follow each other along H, else along W
-  int steps = 0;              // of 8 input channels in a chunk of the reduction
-  int pairs = 0;              // (tap, step) pairs in a stage of weights
+  bool along_rows = false;         // the groups of 8 pixels of a segment follow each other along H, else along W
+  int steps = 0;                   // of 8 input channels in a chunk of the reduction
+  int pairs = 0;                   // (tap, step) pairs in a stage of weights
   int input_stages = 0, weight_stages = 0;
-  int parts = 0;      // of an operand: 1, or 2 (3xTF32)
+  int parts = 0;          // of an operand: 1, or 2 (3xTF32)
   bool promoted = false;  // every stage's sums are added to binary32 ones
 };
 
-inline constexpr int warpgroup_rows = 64;            // of an instruction
-inline constexpr int warpgroup_step_channels = 8;    // of an instruction
-inline constexpr int warpgroup_unit_bytes = 16;      // four channels of a pixel, or of an output channel's weights
+inline constexpr int warpgroup_rows = 64;          // of an instruction
+inline constexpr int warpgroup_step_channels = 8;  // of an instruction
+inline constexpr int warpgroup_unit_bytes = 16;    // four channels of a pixel, or of an output channel's weights
 inline constexpr int warpgroup_threads = 384;
-inline constexpr int warpgroup_loaders = 96;         // threads that load inputs; the fourth warp of their group loads weights
-inline constexpr int warpgroup_staged_columns = 64;  // pixels that a warp moves to the output at once
+inline constexpr int warpgroup_loaders = 96;  // threads that load inputs; the fourth warp of their group loads weights
+inline constexpr int warpgroup_staged_columns = 128;  // pixels of 8 channels that a warp moves to the output at once
 // 8 more, so that what leaves can begin at a multiple of 32 bytes; rows then begin in different banks, too.
 inline constexpr int warpgroup_staged_pitch = warpgroup_staged_columns + 8;
 inline constexpr int warpgroup_barrier_bytes = 512;  // at most, of static shared memory
+
+// Registers of a thread. A kernel is launched with 168; computing threads that need more take them from the others.
+constexpr int sum_registers(const WarpgroupTile& tile) {
+  return tile.segments * tile.channel_blocks * tile.columns / 2 + (tile.promoted ? tile.columns / 2 : 0);
+}
+constexpr int computing_registers(const WarpgroupTile& tile) {
+  const int wanted = tile.promoted ? (sum_registers(tile) + 48) / 8 * 8 : 168;
+  return wanted < 168 ? 168 : wanted > 224 ? 224 : wanted;
+}
+constexpr int loading_registers(const WarpgroupTile& tile) { return 3 * 168 - 2 * computing_registers(tile); }
+
+// Items of 8 channels that a loader can have in flight.
+constexpr int most_loading(const WarpgroupTile& tile) {
+  const int fitting = (loading_registers(tile) - 36) / 9;
+  return fitting < 2 ? 2 : fitting > 10 ? 10 : fitting;
+}
 
 // The input positions of one axis that a tile needs, in the order in which they are stored: `slots` sequences of
 // `length` positions which are `stride` apart, so that a tap is one distance for all outputs whatever the stride.
@@ -87,17 +105,18 @@ constexpr StoredAxis stored_axis(const Axis& axis, bool transposed, int tile) {
 // Sizes and places in shared memory, in units of 16 bytes unless a name says otherwise.
 struct WarpgroupLayout {
   StoredAxis axis[3];
-  int taps, pairs;           // of the filter; (tap, step) pairs of a chunk
-  int chunks;                // of input channels
-  int block_channels;        // output channels of a block
-  long long channel_blocks;  // blocks of output channels in a group
-  int pixels;                // stored, of one unit of channels
+  int taps, pairs;                          // of the filter; (tap, step) pairs of a chunk
+  int chunks;                               // of input channels
+  int block_channels;                       // output channels of a block
+  long long channel_blocks;                 // blocks of output channels in a group
+  int pixels;                               // stored, of one unit of channels
   int row_pitch, plane_pitch, image_pitch;  // stored pixels
   int group_pitch;                          // from a segment's 8 pixels to the next 8
   int input_part, input_stage;              // the units of one part; of all
   int pair_part, pair, weight_stage;
-  int stages;                               // of weights a chunk
-  int staging_bytes, shared_bytes;
+  int stages;  // of weights a chunk
+  int staging_bytes, sources_bytes;
+  long long shared_bytes;
   int block_pixels;
 };
 
@@ -113,8 +132,8 @@ constexpr WarpgroupLayout warpgroup_layout(const Shape& shape, const WarpgroupTi
   const int chunk_channels = tile.steps * warpgroup_step_channels;
   to.pairs = to.taps * tile.steps;
   to.chunks = static_cast<int>((shape.in_channels + chunk_channels - 1) / chunk_channels);
-  to.block_channels = (tile.pixels_are_rows ? tile.columns : warpgroup_rows) * tile.channel_blocks *
-                      (tile.split_channels ? 2 : 1);
+  to.block_channels =
+      (tile.pixels_are_rows ? tile.columns : warpgroup_rows) * tile.channel_blocks * (tile.split_channels ? 2 : 1);
   to.channel_blocks = (shape.out_channels + to.block_channels - 1) / to.block_channels;
   to.row_pitch = to.axis[2].count();
   to.plane_pitch = to.axis[1].count() * to.row_pitch;
@@ -127,10 +146,13 @@ constexpr WarpgroupLayout warpgroup_layout(const Shape& shape, const WarpgroupTi
   to.pair = tile.parts * to.pair_part;
   to.weight_stage = tile.pairs * to.pair;
   to.stages = ceil_divide(to.pairs, tile.pairs);
-  // A warp moves 16 output channels of a segment at a time, or writes from its registers.
-  to.staging_bytes = tile.pixels_are_rows ? 0 : 8 * 16 * warpgroup_staged_pitch * 4;
-  to.shared_bytes = warpgroup_unit_bytes * (tile.input_stages * to.input_stage + tile.weight_stages * to.weight_stage) +
-                    to.staging_bytes;
+  // A warp moves 8 output channels of a segment at a time, or writes from its registers.
+  to.staging_bytes = tile.pixels_are_rows ? 0 : 8 * 8 * warpgroup_staged_pitch * 4;
+  // Where each stored pixel comes from.
+  to.sources_bytes = ceil_divide(to.pixels, warpgroup_loaders) * warpgroup_loaders * 4;
+  to.shared_bytes = static_cast<long long>(warpgroup_unit_bytes) *
+                        (tile.input_stages * to.input_stage + tile.weight_stages * to.weight_stage) +
+                    to.staging_bytes + to.sources_bytes;
   to.block_pixels = tile.images * tile.extent[0] * tile.extent[1] * tile.extent[2];
   return to;
 }
@@ -191,6 +213,7 @@ constexpr bool is_consistent(const WarpgroupTile& tile, const WarpgroupLayout& l
          layout.block_pixels == segment_pixels(tile) * tile.segments * (tile.split_channels ? 1 : 2) &&
          accumulators <= 128 && tile.pairs >= 1 && tile.pairs <= layout.pairs && tile.input_stages >= 1 &&
          tile.weight_stages >= 1 && (tile.parts == 1 || (tile.parts == 2 && tile.promoted)) &&
+         sum_registers(tile) <= 192 &&
          // Descriptors hold 14 bits of units.
          layout.group_pitch < 1 << 14 && layout.pixels < 1 << 14 &&
          // A stage is released when the next one's instructions have been issued.

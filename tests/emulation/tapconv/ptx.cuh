@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tapconv/shared.cuh"
+#include "tapconv/shared/wgmma.cuh"
 
 namespace tapconv::emulation {
 
@@ -13,7 +14,9 @@ void wgmma_wait(int pending);
 
 namespace tapconv::ptx {
 
-inline void forget(long long&) {}
+template <class T>
+inline void forget(T&) {}
+inline int uniform(int value) { return value; }
 
 // A binary16 is the binary32 whose exponent has another bias, subnormals too.
 inline float cvt_f32_f16(unsigned short bits) {
@@ -61,15 +64,10 @@ inline void wgmma_wait_group() {
   emulation::wgmma_wait(pending);
 }
 
-constexpr unsigned long long wgmma_descriptor(unsigned address, unsigned leading, unsigned stride) {
-  return static_cast<unsigned long long>((address & 0x3ffffu) >> 4) |
-         static_cast<unsigned long long>(leading >> 4) << 16 | static_cast<unsigned long long>(stride >> 4) << 32;
-}
-
 template <int columns>
 struct Wgmma {
-  static void tf32(float (&d)[columns / 2], unsigned long long a, unsigned long long b, bool accumulate) {
-    emulation::wgmma(d, columns, a, b, accumulate);
+  static void tf32(float (&d)[columns / 2], WgmmaDescriptor a, WgmmaDescriptor b, bool accumulate) {
+    emulation::wgmma(d, columns, a.bits(), b.bits(), accumulate);
   }
 };
 
