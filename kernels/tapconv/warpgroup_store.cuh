@@ -72,10 +72,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     void store(float sum, long long channel) const { *at(channel) = value(sum, channel); }
   };
 
-  // Whether a channel exists.
-  static bool is_channel(long long channel) {
-    return shape.out_channels % layout.block_channels == 0 || channel < shape.out_channels;
-  }
+  static bool is_channel(int channel) { return layout.whole_blocks || channel < shape.out_channels; }
 
   static bool is_finite(float value) { return (__builtin_bit_cast(unsigned, value) & 0x7f800000u) != 0x7f800000u; }
 
@@ -124,14 +121,14 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
                     int warpgroup, float* staging) {
     const int first_segment = tile.split_channels ? 0 : warpgroup * tile.segments;
     constexpr int block_channels = tile.pixels_are_rows ? tile.columns : shared::warpgroup_rows;
-    const long long first_channel =
-        at.channel + (tile.split_channels ? warpgroup * tile.channel_blocks * block_channels : 0);
+    const int first_channel =
+        int(at.channel) + (tile.split_channels ? warpgroup * tile.channel_blocks * block_channels : 0);
     const Block block{arguments, geometry, at};
 #pragma unroll
     for (int s = 0; s < tile.segments; ++s) {
 #pragma unroll
       for (int b = 0; b < tile.channel_blocks; ++b) {
-        const long long channel = first_channel + b * block_channels;
+        const int channel = first_channel + b * block_channels;
         if constexpr (tile.pixels_are_rows)
           block.store_rows(sums[s][b], first_segment + s, channel);
         else
@@ -148,7 +145,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     Target target(const Place& place) const { return {geometry, arguments, at.group, place}; }
 
     // Pixels are rows: eight lanes have neighbouring ones.
-    void store_rows(const float (&sums)[tile.columns / 2], int segment, long long channel) const {
+    void store_rows(const float (&sums)[tile.columns / 2], int segment, int channel) const {
       const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
@@ -159,7 +156,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
         for (int j = 0; j < tile.columns / 8; ++j) {
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
-            const long long k = channel + 8 * j + 2 * (lane % 4) + e;
+            const int k = channel + 8 * j + 2 * (lane % 4) + e;
             if (is_channel(k)) pixel.store(sums[4 * j + 2 * half + e], k);
           }
         }
@@ -168,20 +165,20 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
 
     // Pixels are columns: 8 channels of up to 128 pixels pass through shared memory, so that a warp's stores are
     // neighbours.
-    void store_staged(const float (&sums)[tile.columns / 2], int segment, long long channel, float* staging) const {
+    void store_staged(const float (&sums)[tile.columns / 2], int segment, int channel, float* staging) const {
       const int lane = threadIdx.x % 32;
       channel += threadIdx.x / 32 % 4 * 16;
 #pragma unroll
       for (int first = 0; first < tile.columns; first += staged) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
+          const int from = channel + 8 * half;
           __syncwarp();
 #pragma unroll
           for (int j = first / 8; j < (first + pitch) / 8 && j < tile.columns / 8; ++j)
             *reinterpret_cast<Vector<float, 2>*>(staging + lane / 4 * pitch + 8 * j - first + 2 * (lane % 4)) = {
                 sums[4 * j + 2 * half], sums[4 * j + 2 * half + 1]};
           __syncwarp();
-          const long long from = channel + 8 * half;
           if constexpr (channels_last)
             store_pixels(segment, from, first, staging);
           else if constexpr (is_run)
@@ -193,7 +190,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     }
 
     // Channels are neighbours.
-    void store_pixels(int segment, long long channel, int first, const float* staging) const {
+    void store_pixels(int segment, int channel, int first, const float* staging) const {
       const int lane = threadIdx.x % 32;
       for (int i = lane / 8; i < staged && first + i < tile.columns; i += 4) {
         const Place to = place(geometry, at, segment, first + i);
@@ -203,7 +200,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     }
 
     // Eight pixels are neighbours.
-    void store_groups(int segment, long long channel, int first, const float* staging) const {
+    void store_groups(int segment, int channel, int first, const float* staging) const {
       const int lane = threadIdx.x % 32;
 #pragma unroll
       for (int i = 0; i < staged; i += 32) {
@@ -221,7 +218,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
 
     // A segment is a run of outputs in memory. Each store begins at a multiple of 32 bytes, wherever the row does: what
     // is left over on the right is stored with the next pixels.
-    void store_run(int segment, long long channel, int first, const float* staging) const {
+    void store_run(int segment, int channel, int first, const float* staging) const {
       constexpr int per_sector = 32 / sizeof(Output);
       constexpr int length = tile.columns < staged ? tile.columns : staged;
       const Place start = place(geometry, at, segment, 0);
@@ -233,16 +230,16 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
       Output* row = run.at(channel) + first;
 #pragma unroll 4
       for (int k = 0; k < 8; ++k) {
-        if (!is_channel(channel + k)) break;
+        const int end = is_channel(channel + k) ? count : 0;
         const int shift = int((0 - reinterpret_cast<unsigned long long>(row) / sizeof(Output)) % per_sector);
         int begin = shift + lane;
         ptx::forget(begin);  // so that there is one address, and distances from it
         const float* const from = staging + k * pitch + begin;
         Output* const to = row + begin;
-        if (first == 0 && lane < shift && lane < count) to[-shift] = run.value(from[-shift], channel + k, lane);
+        if (first == 0 && lane < shift && lane < end) to[-shift] = run.value(from[-shift], channel + k, lane);
 #pragma unroll
         for (int i = 0; i < length; i += 32) {
-          if (begin + i < count) to[i] = run.value(from[i], channel + k, first + begin + i);
+          if (begin + i < end) to[i] = run.value(from[i], channel + k, first + begin + i);
         }
         row += geometry.output_strides().inner;
       }

@@ -19,6 +19,8 @@ std::string tile_member(const shared::WarpgroupTile& t) {
 
 /// Filters beyond these have too few outputs in a tile, or too many instructions.
 constexpr std::int64_t most_taps = 4096;
+/// Kernels count them in 32 bits.
+constexpr std::int64_t most_channels = 1 << 30;
 
 }  // namespace
 
@@ -38,6 +40,7 @@ Support WarpgroupSolver::supports(const Task& task, const DeviceModel& device) c
   if (problem.out_channels / problem.groups < 8)
     return {false, fmt::format("{} output channels of a group: an instruction makes eight at least",
                                problem.out_channels / problem.groups)};
+  if (problem.out_channels > most_channels) return {false, fmt::format("more than {} output channels", most_channels)};
   std::int64_t taps = 1;
   for (const std::int64_t kernel : problem.kernel) {
     if (kernel > most_taps || (taps *= kernel) > most_taps) return {false, fmt::format("more than {} taps", most_taps)};

@@ -251,7 +251,7 @@ TEST_F(DatabaseTest, ChoosesWhatWasMeasured) {
   PlanDatabase database = open({"plans.json"});
   const Choice by_model = choose(task_, device(), database);
   EXPECT_FALSE(by_model.tuned);
-  EXPECT_EQ(candidates_.front().configuration, by_model.candidate.configuration);
+  EXPECT_EQ(by_model.solver->candidates(task_, device()).front().configuration, by_model.candidate.configuration);
   database.record(std::vector{plan_of(task_, candidates_.back().configuration)});
   const Choice measured = choose(task_, device(), database);
   EXPECT_TRUE(measured.tuned);

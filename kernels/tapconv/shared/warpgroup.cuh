@@ -10,9 +10,9 @@ namespace tapconv::shared {
 struct WarpgroupTile {
   bool pixels_are_rows = false;  // the instructions' 64 rows (M) are pixels and their columns (N) output channels; else
                                  // the other way round
-  int columns = 0;         // N: a multiple of 8, at most 256
-  int channel_blocks = 0;  // of a warpgroup: of 64 output channels, or of `columns`
-  int segments = 0;        // of a warpgroup: of `columns` pixels, or of 64
+  int columns = 0;               // N: a multiple of 8, at most 256
+  int channel_blocks = 0;        // of a warpgroup: of 64 output channels, or of `columns`
+  int segments = 0;              // of a warpgroup: of `columns` pixels, or of 64
   bool split_channels =
       false;  // the two warpgroups have the same pixels and different channels; else the other way round
   int images = 0, extent[3] = {};  // output positions of a block: images, D, H, W
@@ -47,7 +47,7 @@ constexpr int loading_registers(const WarpgroupTile& tile) { return 3 * 168 - 2 
 // Items of 8 channels that a loader can have in flight.
 constexpr int most_loading(const WarpgroupTile& tile) {
   const int fitting = (loading_registers(tile) - 36) / 9;
-  return fitting < 2 ? 2 : fitting > 10 ? 10 : fitting;
+  return fitting < 2 ? 2 : fitting > 9 ? 9 : fitting;
 }
 
 // The input positions of one axis that a tile needs, in the order in which they are stored: `slots` sequences of
@@ -109,6 +109,7 @@ struct WarpgroupLayout {
   int chunks;                               // of input channels
   int block_channels;                       // output channels of a block
   long long channel_blocks;                 // blocks of output channels in a group
+  bool whole_blocks;                        // of channels that exist
   int pixels;                               // stored, of one unit of channels
   int row_pitch, plane_pitch, image_pitch;  // stored pixels
   int group_pitch;                          // from a segment's 8 pixels to the next 8
@@ -135,6 +136,7 @@ constexpr WarpgroupLayout warpgroup_layout(const Shape& shape, const WarpgroupTi
   to.block_channels =
       (tile.pixels_are_rows ? tile.columns : warpgroup_rows) * tile.channel_blocks * (tile.split_channels ? 2 : 1);
   to.channel_blocks = (shape.out_channels + to.block_channels - 1) / to.block_channels;
+  to.whole_blocks = shape.out_channels % to.block_channels == 0;
   to.row_pitch = to.axis[2].count();
   to.plane_pitch = to.axis[1].count() * to.row_pitch;
   to.image_pitch = to.axis[0].count() * to.plane_pitch;
@@ -213,7 +215,8 @@ constexpr bool is_consistent(const WarpgroupTile& tile, const WarpgroupLayout& l
          layout.block_pixels == segment_pixels(tile) * tile.segments * (tile.split_channels ? 1 : 2) &&
          accumulators <= 128 && tile.pairs >= 1 && tile.pairs <= layout.pairs && tile.input_stages >= 1 &&
          tile.weight_stages >= 1 && (tile.parts == 1 || (tile.parts == 2 && tile.promoted)) &&
-         sum_registers(tile) <= 192 &&
+         // Storing needs more registers where channels have to be looked at, and so do many segments.
+         sum_registers(tile) <= (layout.whole_blocks ? 192 : 160) && (!tile.promoted || tile.segments <= 8) &&
          // Descriptors hold 14 bits of units.
          layout.group_pitch < 1 << 14 && layout.pixels < 1 << 14 &&
          // A stage is released when the next one's instructions have been issued.
