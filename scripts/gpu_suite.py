@@ -283,8 +283,8 @@ def main() -> int:
     start = time.monotonic()
     suite = Suite(arguments)
     print(f"built in {time.monotonic() - start:.0f} s")
-    # Nothing is timed in the first two, so that they can share the machine.
-    for steps in ((suite.tests, suite.sanitizers), (suite.checks,), (suite.benchmarks,)):
+    # Nothing is timed in the first three, so that they can share the machine.
+    for steps in ((suite.tests, suite.sanitizers, suite.checks), (suite.benchmarks,)):
         begin = time.monotonic()
         with ThreadPoolExecutor(len(steps)) as pool:
             for done in [pool.submit(step) for step in steps]:

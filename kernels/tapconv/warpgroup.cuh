@@ -124,16 +124,6 @@ struct Warpgroup : WarpgroupTiles<Config> {
       ptx::Wgmma<tile.columns>::tf32(sums, channels, pixels, accumulate);
   }
 
-  // All products of the operands' parts but that of the two small ones, the smallest first.
-  static void multiply_parts(float (&sums)[tile.columns / 2], Descriptor pixels, Descriptor channels, bool accumulate) {
-    if constexpr (tile.parts == 2) {
-      multiply(sums, pixels, channels + layout.pair_part, accumulate);
-      multiply(sums, pixels + layout.input_part, channels, true);
-      accumulate = true;
-    }
-    multiply(sums, pixels, channels, accumulate);
-  }
-
   // In units: from part 0 of a chunk's first operands to those of a (tap, step) pair.
   static constexpr int pair_pixels(int pair) {
     return shared::tap_offset(layout, pair / tile.steps) + pair % tile.steps * 2 * layout.pixels;
@@ -166,6 +156,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
       }
       // Stages that instructions of the last group still read.
       int reading_weights = -1, reading_inputs = -1;
+#pragma unroll 1
       for (int chunk = 0; chunk < layout.chunks; ++chunk) {
         ptx::mbarrier_wait(of_inputs.full(input.slot), input.parity);
         const Descriptor pixels = pixels_at(inputs, input.slot);
@@ -184,8 +175,8 @@ struct Warpgroup : WarpgroupTiles<Config> {
               for (int s = 0; s < tile.segments; ++s) {
 #pragma unroll
                 for (int b = 0; b < tile.channel_blocks; ++b)
-                  multiply_parts(sums[s][b], pixels + segments[s] + pair_pixels(pair),
-                                 channels + p * layout.pair + b * instruction_channels, chunk + pair > 0);
+                  multiply(sums[s][b], pixels + segments[s] + pair_pixels(pair),
+                           channels + p * layout.pair + b * instruction_channels, chunk + pair > 0);
               }
             }
             ptx::wgmma_commit_group();
@@ -221,7 +212,8 @@ struct Warpgroup : WarpgroupTiles<Config> {
     }
   }
 
-  // The tensor core cuts off what it accumulates. Sums of a stage are short, and added to binary32 sums.
+  // The tensor core cuts off what it accumulates. Sums of a stage are short, and added to binary32 sums. All products
+  // of the operands' parts but that of the two small ones: the small products first, while nothing large is cut off.
   static void add_promoted(Sums& sums, Descriptor pixels, Descriptor channels, const int (&segments)[tile.segments],
                            int number, int pairs) {
 #pragma unroll
@@ -231,9 +223,15 @@ struct Warpgroup : WarpgroupTiles<Config> {
         float part[tile.columns / 2];
         ptx::wgmma_fence();
 #pragma unroll
-        for (int p = 0; p < pairs; ++p)
-          multiply_parts(part, pixels + segments[s] + pair_pixels(number * tile.pairs + p),
-                         channels + p * layout.pair + b * instruction_channels, p > 0);
+        for (int p = 0; p < pairs; ++p) {
+          const Descriptor of_pixels = pixels + segments[s] + pair_pixels(number * tile.pairs + p);
+          const Descriptor of_channels = channels + p * layout.pair + b * instruction_channels;
+          if constexpr (tile.parts == 2) {
+            multiply(part, of_pixels, of_channels + layout.pair_part, p > 0);
+            multiply(part, of_pixels + layout.input_part, of_channels, true);
+          }
+          multiply(part, of_pixels, of_channels, tile.parts == 2 || p > 0);
+        }
         ptx::wgmma_commit_group();
         ptx::wgmma_wait_group<0>();
 #pragma unroll

@@ -72,7 +72,9 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     void store(float sum, long long channel) const { *at(channel) = value(sum, channel); }
   };
 
-  static bool is_channel(int channel) { return layout.whole_blocks || channel < shape.out_channels; }
+  static bool is_channel(int channel) {
+    return shape.out_channels % layout.block_channels == 0 || channel < shape.out_channels;
+  }
 
   static bool is_finite(float value) { return (__builtin_bit_cast(unsigned, value) & 0x7f800000u) != 0x7f800000u; }
 

@@ -13,6 +13,7 @@ constexpr double wide_instruction = 1.05;  // of more than 128 columns
 constexpr double item_clocks = 15.7;       // of a loader's 8 channels of a pixel
 constexpr double round_clocks = 1270;      // of a loader's items that are in flight together
 constexpr double stage_clocks = 66;        // of a stage of weights
+constexpr double fetch_clocks = 1000;      // until a stage of weights is there
 constexpr double run_clocks = 56;          // of a warp's 32 outputs, in runs along W
 constexpr double group_clocks = 16.5;      // in groups of 8
 constexpr double row_clocks = 22;          // from pixels that are rows
@@ -50,8 +51,10 @@ Candidate warpgroup_estimate(const Task& task, const shared::WarpgroupTile& tile
       std::max(tile.columns / 2.0, 32 * (shared::warpgroup_rows + tile.columns) / shared_byte_per_clock) *
       (tile.columns > 128 ? wide_instruction : 1);
   const double products = tile.parts == 2 ? 3 : 1;
+  // With one stage of weights, the next one is only asked for when it has been read.
+  const double stage = stage_clocks + (tile.weight_stages == 1 ? fetch_clocks : 0);
   const double multiplying =
-      2.0 * layout.pairs * tile.segments * tile.channel_blocks * products * instruction + layout.stages * stage_clocks;
+      2.0 * layout.pairs * tile.segments * tile.channel_blocks * products * instruction + layout.stages * stage;
 
   const double items = ceil_of(layout.pixels, shared::warpgroup_loaders) * tile.steps;
   const double loading = std::max(items * item_clocks, ceil_of(items, shared::most_loading(tile)) * round_clocks);

@@ -27,7 +27,7 @@ struct Reduction {
     const std::int64_t all = divide_up(shape.in_channels, shared::warpgroup_step_channels);
     steps = static_cast<int>(std::min<std::int64_t>(all, taps >= 5 ? 1 : taps >= 2 ? 2 : 4));
     const auto pairs = static_cast<int>(taps) * steps;
-    constexpr int together = 6;
+    constexpr int together = 3;
     promoted = parts == 2 ? static_cast<int>(divide_up(pairs, divide_up(pairs, together))) : 0;
   }
 };

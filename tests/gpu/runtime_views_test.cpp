@@ -159,7 +159,7 @@ TEST_F(DeviceView, LeastAlignedPointers) {
       EXPECT_EQ(expected, values_of(host.output));
     }
   }
-  Tensors host(parse_problem("Conv3d(8, 8, 2, layout=channels_last) @ 2x8x4x5x6"));
+  Tensors host(parse_problem("Conv3d(8, 8, 2, layout=channels_last, math=ieee) @ 2x8x4x5x6"));
   const DeviceConvolution dense(host.problem);
   expect_error([&] { compute(dense, host, 4); }, "valid: a multiple of 16 bytes, or any with the option `strided`");
   compute(dense, host, 16);

@@ -39,8 +39,8 @@ constexpr int sum_registers(const WarpgroupTile& tile) {
   return tile.segments * tile.channel_blocks * tile.columns / 2 + (tile.promoted ? tile.columns / 2 : 0);
 }
 constexpr int computing_registers(const WarpgroupTile& tile) {
-  const int wanted = tile.promoted ? (sum_registers(tile) + 48) / 8 * 8 : 168;
-  return wanted < 168 ? 168 : wanted > 224 ? 224 : wanted;
+  const int wanted = tile.promoted ? (sum_registers(tile) + 56) / 8 * 8 : 168;
+  return wanted < 168 ? 168 : wanted;
 }
 constexpr int loading_registers(const WarpgroupTile& tile) { return 3 * 168 - 2 * computing_registers(tile); }
 
@@ -109,7 +109,6 @@ struct WarpgroupLayout {
   int chunks;                               // of input channels
   int block_channels;                       // output channels of a block
   long long channel_blocks;                 // blocks of output channels in a group
-  bool whole_blocks;                        // of channels that exist
   int pixels;                               // stored, of one unit of channels
   int row_pitch, plane_pitch, image_pitch;  // stored pixels
   int group_pitch;                          // from a segment's 8 pixels to the next 8
@@ -136,7 +135,6 @@ constexpr WarpgroupLayout warpgroup_layout(const Shape& shape, const WarpgroupTi
   to.block_channels =
       (tile.pixels_are_rows ? tile.columns : warpgroup_rows) * tile.channel_blocks * (tile.split_channels ? 2 : 1);
   to.channel_blocks = (shape.out_channels + to.block_channels - 1) / to.block_channels;
-  to.whole_blocks = shape.out_channels % to.block_channels == 0;
   to.row_pitch = to.axis[2].count();
   to.plane_pitch = to.axis[1].count() * to.row_pitch;
   to.image_pitch = to.axis[0].count() * to.plane_pitch;
@@ -215,8 +213,8 @@ constexpr bool is_consistent(const WarpgroupTile& tile, const WarpgroupLayout& l
          layout.block_pixels == segment_pixels(tile) * tile.segments * (tile.split_channels ? 1 : 2) &&
          accumulators <= 128 && tile.pairs >= 1 && tile.pairs <= layout.pairs && tile.input_stages >= 1 &&
          tile.weight_stages >= 1 && (tile.parts == 1 || (tile.parts == 2 && tile.promoted)) &&
-         // Storing needs more registers where channels have to be looked at, and so do many segments.
-         sum_registers(tile) <= (layout.whole_blocks ? 192 : 160) && (!tile.promoted || tile.segments <= 8) &&
+         // More sums, or promoted segments or blocks, would leave the loaders too few registers.
+         sum_registers(tile) <= 160 && (!tile.promoted || (tile.segments <= 8 && tile.channel_blocks == 1)) &&
          // Descriptors hold 14 bits of units.
          layout.group_pitch < 1 << 14 && layout.pixels < 1 << 14 &&
          // A stage is released when the next one's instructions have been issued.
