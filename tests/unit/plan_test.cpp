@@ -16,7 +16,8 @@ TEST(Plan, DescribesAProblemForEveryModelWithoutAGpu) {
     EXPECT_EQ(report.device_name, report.floors.front().device_name);
     EXPECT_EQ(std::string(model) != "h200", report.floors.front().reach_derived);
     const PlannedStage& stage = report.stages.front();
-    EXPECT_EQ("direct", stage.solver);
+    const bool hopper = model == std::string("h200") || model == std::string("h100");
+    EXPECT_EQ(hopper ? "warpgroup" : "direct", stage.solver);
     EXPECT_GT(stage.predicted_ms.value(), stage.floor->limit_ms);
     EXPECT_FALSE(stage.k_order.empty());
     ASSERT_EQ(1u, stage.kernels.size());
