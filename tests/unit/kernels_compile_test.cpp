@@ -193,9 +193,9 @@ TEST(KernelSource, IsOneIncludeAndOneInstantiation) {
   const DeviceModel device = device_model(testing::h200());
   const Choice choice = choose(task, device);
   const std::string text = choice.solver->plan(task, choice.candidate.configuration, device).source.text;
-  EXPECT_TRUE(text.starts_with("#include \"tapconv/direct.cuh\"\n"));
+  EXPECT_TRUE(text.starts_with("#include \"tapconv/warpgroup.cuh\"\n"));
   EXPECT_NE(text.find("Rounding::tf32_rna"), std::string::npos);
-  EXPECT_NE(text.find("tapconv::Direct<tapconv::Config>::run(arguments);"), std::string::npos);
+  EXPECT_NE(text.find("tapconv::Warpgroup<tapconv::Config>::run(arguments);"), std::string::npos);
 }
 
 TEST(Compiler, ReportsTheFailingLine) {

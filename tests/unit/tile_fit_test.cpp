@@ -94,7 +94,7 @@ TEST(TileFit, RowsOfPixelsRunOnOverAxesAndImages) {
 
 TEST(TileFit, IsThatOfAPlan) {
   // One residue class, so that the direct solver's tiles are tiles of all positions.
-  const Problem problem = parse_problem("kb56");
+  const Problem problem = parse_problem("kb56(math=ieee)");
   const PlanReport report = plan(problem, parse_device("h200"));
   ASSERT_EQ("threads=128 pixels=4 channels=16", report.configuration);
   const TileFit fit = tile_fit(problem, {.channels = 16, .pixels = 128 * 4}, 132).front();
