@@ -53,12 +53,9 @@ PlannedKernel describe_kernel(const Target& target, const KernelPlan& plan, cons
   return kernel;
 }
 
-/// `workspace_bytes` grows by those of weights that every run packs.
-PlannedStage describe_stage(const Target& target, const Task& task, std::string& not_compiled,
-                            std::size_t& workspace_bytes) {
+PlannedStage describe_stage(const Target& target, const Task& task, std::string& not_compiled) {
   Choice choice = choose_by_default(task, target.model);
   const std::vector<KernelPlan> kernels = kernels_of(task, choice, target.model);
-  if (kernels.front().packing) workspace_bytes += kernels.front().packing->bytes;
   Task packed = task;
   packed.packed = true;
   const auto packing = choice.solver->plan(packed, choice.candidate.configuration, target.model).packing;
@@ -85,9 +82,10 @@ void describe_cuda(PlanReport& report) {
   report.architecture = cuda::architecture(target.model.facts);
   report.floors = {floor_time(report.problem, target.model.ceilings)};
   const std::vector<Task> tasks = tasks_of(report.problem);
-  report.workspace_bytes = static_cast<std::size_t>(report.problem.batch) * image_workspace_bytes(report.problem);
+  report.workspace_bytes = plan_variants(report.problem, {}, target.model).packed_bytes +
+                           static_cast<std::size_t>(report.problem.batch) * image_workspace_bytes(report.problem);
   for (const Task& task : tasks) {
-    report.stages.push_back(describe_stage(target, task, report.not_compiled, report.workspace_bytes));
+    report.stages.push_back(describe_stage(target, task, report.not_compiled));
     const PlannedStage& stage = report.stages.back();
     report.solver += (report.solver.empty() ? "" : ", ") + stage.solver;
     report.configuration += (report.configuration.empty() ? "" : ", ") + stage.configuration;

@@ -78,7 +78,6 @@ void CudaPlan::prepare(const DeviceTensors& tensors, const DeviceStrides* stride
 }
 
 void CudaPlan::pack(const DeviceTensors& tensors, const DeviceStrides* strides, void* packed, void* stream) const {
-  const std::vector<Problem> plain = tapconv::stages(problem_);
   for (const CudaPacking& packing : all_.packings) {
     const bool first = packing.stage == 0;
     if (strides && !packing.strided)
@@ -89,7 +88,7 @@ void CudaPlan::pack(const DeviceTensors& tensors, const DeviceStrides* strides, 
                                             .bias = nullptr,
                                             .residual = nullptr,
                                             .output = static_cast<std::byte*>(packed) + packing.offset},
-                                .sizes = sizes_of(plain[packing.stage])};
+                                .sizes = packing.sizes};
     if (strides) arguments.sizes.weight_strides = first ? strides->weight : strides->pointwise_weight;
     packing.kernel->launch(packing.plan.launch, stream, arguments);
   }

@@ -58,7 +58,8 @@ void place_packed_weights(CudaVariants& all) {
                                 .strided = variant.strided,
                                 .offset = all.packed_bytes,
                                 .kernel = nullptr,
-                                .plan = *plan});
+                                .plan = *plan,
+                                .sizes = sizes_of(stage.task.problem)});
         all.packed_bytes += (plan->bytes + packed_alignment - 1) / packed_alignment * packed_alignment;
         continue;
       }

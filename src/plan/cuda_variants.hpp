@@ -50,6 +50,7 @@ struct CudaPacking {
   std::size_t offset = 0;                ///< where to, in the packed weights; a multiple of 256
   const cuda::Kernel* kernel = nullptr;  ///< null until loaded
   KernelPlan::Packing plan{};
+  shared::Sizes sizes{};  ///< of the stage, for dense weights
 };
 
 /// Everything that has to be compiled for a problem. The first variant that takes a call's tensors and sizes is the one

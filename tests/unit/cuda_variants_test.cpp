@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <set>
 
 #include "h200.hpp"
@@ -233,6 +234,10 @@ TEST(CudaVariants, WeightsArePackedInTheRunIfTheWorkspaceMayHoldThem) {
     EXPECT_EQ(0u, all.packed_bytes % 256);
     ASSERT_EQ(1u, all.packings.size());
     const CudaStage& packed = all.variants.front().stages[all.packings.front().stage];
+    const shared::Sizes sizes = sizes_of(stages(problem)[all.packings.front().stage]);
+    EXPECT_EQ(0, std::memcmp(&sizes, &all.packings.front().sizes, sizeof sizes));
+    EXPECT_EQ(all.packed_bytes + static_cast<std::size_t>(problem.batch) * image_workspace_bytes(problem),
+              plan(problem, parse_device("h200")).workspace_bytes);
     EXPECT_EQ("warpgroup", packed.choice.solver->name());
     EXPECT_EQ(0u, packed.packed_offset);
     EXPECT_FALSE(packed.task.packed);
