@@ -63,6 +63,18 @@ def problems_of_body(name: str, body: dict) -> Iterator[str]:
             yield from (f"benches[{index}] ({bench.get('problem')}): {doubt}" for doubt in bench.get("doubts", []))
     if name == "specs.json" and not body.get("specs"):
         yield "has no specs"
+    if name == "fingerprint.json":
+        rows = body.get("rows") or []
+        if not rows:
+            yield "has no rows"
+        for row in rows:
+            if (row.get("report") or {}).get("agrees") is not True:
+                yield f"{row.get('name')}: {row.get('reason') or 'PyTorch does not compute as published'}"
+    if name == "agreement.json":
+        summary = body.get("summary") or {}
+        if "missed" not in summary:
+            yield "has no summary"
+        yield from (f"missed: {one}" for one in summary.get("missed", []))
 
 
 def check_folder(folder: Path, current: str) -> tuple[list[str], dict[str, dict]]:
@@ -147,6 +159,14 @@ def self_test() -> list[str]:
         "a bench in doubt": lambda files: files["bench.json"]["benches"][0].update(doubts=["direct is implausible"]),
         "no bench": lambda files: files["bench.json"].update(benches=[]),
         "no specs": lambda files: files["specs.json"].update(specs={}),
+        "no fingerprint": lambda files: files.update({"fingerprint.json": files["specs.json"] | {"rows": []}}),
+        "a fingerprint that disagrees": lambda files: files.update(
+            {"fingerprint.json": files["specs.json"] | {"rows": [{"report": {"agrees": True}}, {"report": {"agrees": False}}]}}),
+        "a fingerprint without an answer": lambda files: files.update(
+            {"fingerprint.json": files["specs.json"] | {"rows": [{"name": "p", "reason": "no PyTorch", "report": None}]}}),
+        "no agreement": lambda files: files.update({"agreement.json": files["specs.json"]}),
+        "an agreement that was missed": lambda files: files.update(
+            {"agreement.json": files["specs.json"] | {"summary": {"missed": ["37 of 40 pairs overlap"]}}}),
         "another commit": lambda files: files["specs.json"].update(commit="4567def"),
     }
     for name, change in planted.items():

@@ -78,10 +78,10 @@ def without_root(text: str) -> str:
     return text.replace(f"{ROOT}/", "")
 
 
-def find_sanitizer() -> str | None:
-    """compute-sanitizer's path, if it is installed."""
+def find_cuda_tool(name: str) -> str | None:
+    """The path of a tool like compute-sanitizer, if it is installed."""
     cuda_home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
-    return shutil.which("compute-sanitizer", path=":".join([os.environ.get("PATH", ""), f"{cuda_home}/bin", "/usr/local/cuda/bin"]))
+    return shutil.which(name, path=":".join([os.environ.get("PATH", ""), f"{cuda_home}/bin", "/usr/local/cuda/bin"]))
 
 
 def doubts_of(bench: dict) -> list[str]:
@@ -223,7 +223,7 @@ class Suite:
     def sanitizers(self) -> None:
         if not self.full:
             return
-        program = find_sanitizer()
+        program = find_cuda_tool("compute-sanitizer")
         if program is None:
             # Told, but no failure of the code.
             tools = [{"tool": tool, "status": "not run", "reason": "compute-sanitizer is not installed"} for tool in SANITIZERS]

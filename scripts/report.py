@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the README's tables, docs/times.svg and the tables in docs/kernels.md and docs/dependencies.md from results/.
+"""Writes the README's tables, docs/times.svg and the tables in the other documents from results/.
 
     python3 scripts/report.py            writes them
     python3 scripts/report.py --check    exits with 1 if they are not what the results say
@@ -16,6 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results" / "h200"
 README = ROOT / "README.md"
 KERNELS = ROOT / "docs" / "kernels.md"
+MEASURING = ROOT / "docs" / "measuring.md"
+NUMERICS = ROOT / "docs" / "numerics.md"
 DEPENDENCIES = ROOT / "docs" / "dependencies.md"
 PICTURE = ROOT / "docs" / "times.svg"
 NAMES = {"Conv2d(64, 128, (5, 7)": "kb56", "Conv1d(64, 128, 3, stride=3": "kb76"}
@@ -190,8 +192,7 @@ def suite_summary() -> str:
         if values
     ]
     lines = [
-        f"`{results['script']}` on one {results['gpu']}, {results['date'][:10]}, commit `{results['commit'][:12]}`: {len(measured)} of "
-        f"{len(results['rows'])} problems measured, each under its own contract. Spaced medians; above 1, Tapconv is the faster.",
+        f"{origin(results)}: {len(measured)} of {len(results['rows'])} problems measured, each under its own contract. Spaced medians; above 1, Tapconv is the faster.",
         "",
         *bullets(means),
         "",
@@ -248,6 +249,53 @@ def overhead() -> str:
     return "\n".join(lines)
 
 
+def origin(results: dict) -> str:
+    return f"`{results['script']}` on one {results['gpu']}, {results['date'][:10]}, commit `{results['commit'][:12]}`"
+
+
+def agreement() -> str:
+    """What bench/agreement.py found."""
+    if not (RESULTS / "agreement.json").exists():
+        return "Not measured yet."
+    results = load("agreement.json")
+    summary = results["summary"]
+    lines = [
+        f"{origin(results)}: the intervals of two runs overlap in {summary['overlaps']} of {summary['pairs']} pairs; {summary['agreeing']} of "
+        f"{summary['kernels']} kernels agree with the profiler.",
+        "",
+        "| problem | solver | bench, ms | profiler, ms | difference |",
+        "|---|---|--:|--:|--:|",
+    ]
+    for kernel in results["kernels"]:
+        seen = f"{kernel['profiler_ms']:.4f} | {100 * kernel['difference']:+.2f} %" if "profiler_ms" in kernel else "- | -"
+        lines.append(f"| `{kernel['problem']}` | `{kernel['solver']}` | {kernel['bench_ms']:.4f} | {seen} |")
+    return "\n".join(lines)
+
+
+def fingerprints() -> str:
+    """What PyTorch was found to compute the published problems in."""
+    if not (RESULTS / "fingerprint.json").exists():
+        return "Not asked yet."
+    results = load("fingerprint.json")
+    answered = [row for row in results["rows"] if row["report"] and row["report"]["entries"]]
+    agreeing = sum(row["report"]["agrees"] is True for row in answered)
+    lines = [
+        f"{origin(results)}: {agreeing} of {len(results['rows'])} problems agree with what was found before; the slowest answer took "
+        f"{max((row['seconds'] for row in answered), default=0):.1f} s, the first one with the start of PyTorch.",
+        "",
+        "| problem | PyTorch computes in | products are added | found before | agrees | seconds |",
+        "|---|---|---|---|---|--:|",
+    ]
+    for row in answered:
+        report = row["report"]
+        entry = report["entries"][0]
+        lines.append(
+            f"| {row['name']} | {entry['arithmetic']} | {entry['summation']} | {report['reference_arithmetic']} | "
+            f"{'yes' if report['agrees'] else 'no'} | {row['seconds']:.2f} |"
+        )
+    return "\n".join(lines)
+
+
 def with_block(text: str, name: str, content: str) -> str:
     """`text` with what lies between the two marks of a block replaced."""
     begin, end = f"<!-- begin {name}: written by scripts/report.py -->", f"<!-- end {name} -->"
@@ -264,6 +312,8 @@ def main() -> int:
     wanted = {
         README: with_block(with_block(text, "suite", suite_summary()), "tables", table()),
         KERNELS: with_block(with_block(KERNELS.read_text(), "candidates", candidates("direct")), "warpgroup", candidates("warpgroup")),
+        MEASURING: with_block(MEASURING.read_text(), "agreement", agreement()),
+        NUMERICS: with_block(NUMERICS.read_text(), "fingerprints", fingerprints()),
         DEPENDENCIES: with_block(DEPENDENCIES.read_text(), "overhead", overhead()),
         PICTURE: picture(),
     }

@@ -92,6 +92,7 @@ struct FingerprintReport {
 struct FingerprintRow {
   NamedProblem named;
   std::string date;                         ///< when it was asked: UTC, ISO 8601
+  double seconds = 0;                       ///< until the answer was there
   std::optional<FingerprintReport> report;  ///< absent if nothing could be asked
   std::string reason;                       ///< why not
 };

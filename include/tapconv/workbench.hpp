@@ -206,6 +206,7 @@ struct BenchReport {
 struct SuiteRow {
   NamedProblem named;
   std::string date;                   ///< when it was measured: UTC, ISO 8601
+  double seconds = 0;                 ///< that measuring took
   std::optional<BenchReport> report;  ///< absent if the engine could not be measured
   std::string reason;                 ///< why not
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <new>
 #include <string_view>
@@ -12,7 +13,7 @@
 namespace tapconv {
 
 /// Calls measure(one), `one` being `request` with its problem and a progress of its own, for each of `problems`, and
-/// hands each row to `done`: the problem, the date, and the report, or by what Error it failed.
+/// hands each row to `done`: the problem, the date, how long it took, and the report, or by what Error it failed.
 template <class Row, class Request, class Measure>
 void for_each_problem(const std::vector<NamedProblem>& problems, const Request& request, const Measure& measure,
                       const std::function<void(const Row&)>& done) {
@@ -25,6 +26,7 @@ void for_each_problem(const std::vector<NamedProblem>& problems, const Request& 
                          fmt::format("{}: {}", problems[i].name, doing));
     };
     Row row{.named = problems[i], .date = utc_now(), .report = {}, .reason = {}};
+    const auto start = std::chrono::steady_clock::now();
     try {
       row.report = measure(one);
     } catch (const Error& error) {
@@ -32,6 +34,7 @@ void for_each_problem(const std::vector<NamedProblem>& problems, const Request& 
     } catch (const std::bad_alloc&) {
       row.reason = "not enough memory on the host for these tensors";
     }
+    row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     done(row);
   }
 }

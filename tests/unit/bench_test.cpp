@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "engine/host_session.hpp"
+#include "forwarding_session.hpp"
 #include "tapconv/error.hpp"
 
 namespace tapconv {
@@ -47,34 +48,20 @@ class PlantedExecutable final : public Executable {
 };
 
 /// The host's session on a device of another name, with planted contenders; the clock shows what they say.
-class PlantedSession final : public Session {
+class PlantedSession final : public testing::ForwardingSession {
  public:
   PlantedSession(const Problem& problem, std::vector<Planted> planted)
-      : Session(problem), host_(open_host_session(problem, 1)), planted_(std::move(planted)) {
-    engine_ = std::make_unique<PlantedExecutable>(*host_, planted_.front());
-  }
+      : ForwardingSession(open_host_session(problem, 1)),
+        planted_(std::move(planted)),
+        engine_(*this, planted_.front()) {}
 
   [[nodiscard]] std::string device_name() const override { return "NVIDIA H200"; }
-  void fill(const Recipes& recipes) override { host_->fill(recipes); }
-  void upload(const Operands& operands) override { host_->upload(operands); }
-  [[nodiscard]] Operands host_operands() override { return host_->host_operands(); }
-  void poison() override { host_->poison(); }
-  void upload_output(std::span<const std::byte> output) override { host_->upload_output(output); }
-  [[nodiscard]] Outputs gather(std::span<const std::int64_t> outputs) override { return host_->gather(outputs); }
-  [[nodiscard]] std::vector<OracleOutput> evaluate(std::span<const std::int64_t> outputs,
-                                                   OperandRounding rounding) override {
-    return host_->evaluate(outputs, rounding);
-  }
-  [[nodiscard]] Tensor download() override { return host_->download(); }
-  Executable& engine() override { return *engine_; }
+  Executable& engine() override { return engine_; }
   [[nodiscard]] std::vector<std::unique_ptr<Executable>> references(const std::string&) override {
     std::vector<std::unique_ptr<Executable>> all;
     for (std::size_t i = 1; i < planted_.size(); ++i)
-      all.push_back(std::make_unique<PlantedExecutable>(*host_, planted_[i]));
+      all.push_back(std::make_unique<PlantedExecutable>(*this, planted_[i]));
     return all;
-  }
-  [[nodiscard]] std::unique_ptr<Executable> default_reference(const std::string& library) override {
-    return std::move(references(library).front());
   }
   void chill() override { ++chills; }
   [[nodiscard]] double time(Executable& executable) override {
@@ -93,9 +80,8 @@ class PlantedSession final : public Session {
   std::vector<std::string> timed;
 
  private:
-  std::unique_ptr<Session> host_;
   std::vector<Planted> planted_;
-  std::unique_ptr<PlantedExecutable> engine_;
+  PlantedExecutable engine_;
 };
 
 BenchRequest request() {

@@ -104,6 +104,7 @@ Json to_json(const SuiteRow& row) {
           {"problem", spell(row.named.problem)},
           {"contract", name(row.named.problem.contract)},
           {"date", row.date},
+          {"seconds", row.seconds},
           {"reason", row.reason},
           {"best", row.report ? best_json(*row.report) : Json::array()},
           {"report", row.report ? to_json(*row.report) : Json(nullptr)}};

@@ -52,6 +52,7 @@ Json to_json(const FingerprintRow& row) {
           {"problem", spell(row.named.problem)},
           {"contract", name(row.named.problem.contract)},
           {"date", row.date},
+          {"seconds", row.seconds},
           {"reason", row.reason},
           {"report", row.report ? to_json(*row.report) : Json(nullptr)}};
 }
