@@ -74,6 +74,46 @@ inline void mbarrier_wait(unsigned barrier, unsigned parity) {
       : "memory");
 }
 
+// The address of what another block of the cluster has at this address of its shared memory.
+inline unsigned mapa(unsigned address, unsigned rank) {
+  unsigned there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+  return there;
+}
+
+// 16 bytes of any block's shared memory; the address is one of mapa().
+inline void ld_shared_cluster_v4(float (&values)[4], unsigned address) {
+  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(values[0]), "=f"(values[1]), "=f"(values[2]), "=f"(values[3])
+               : "r"(address)
+               : "memory");
+}
+
+// An arrival at a barrier of any block, with an address of mapa(): who waits for the phase with mbarrier_wait_cluster()
+// sees what the thread wrote, and has written after what it read.
+inline void mbarrier_arrive_cluster(unsigned barrier) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+inline void mbarrier_wait_cluster(unsigned barrier, unsigned parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred ended;\n"
+      "again_%=:\n"
+      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 ended, [%0], %1;\n"
+      "@!ended bra again_%=;\n"
+      "}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+
+// All threads of all blocks of the cluster meet.
+inline void cluster_sync() {
+  asm volatile(
+      "barrier.cluster.arrive.release.aligned;\n"
+      "barrier.cluster.wait.acquire.aligned;" ::
+          : "memory");
+}
+
 // Copies `bytes` (a multiple of 16, both addresses too) to shared memory; they count for the barrier.
 inline void cp_async_bulk(unsigned to, const void* from, unsigned bytes, unsigned barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),

@@ -24,6 +24,7 @@
 #pragma once
 
 #include "tapconv/warpgroup_load.cuh"
+#include "tapconv/warpgroup_parts.cuh"
 #include "tapconv/warpgroup_store.cuh"
 
 namespace tapconv {
@@ -32,10 +33,11 @@ template <class Config>
 struct Warpgroup : WarpgroupTiles<Config> {
   using Base = WarpgroupTiles<Config>;
   using Base::shape, Base::tile, Base::layout;
-  using typename Base::Geometry, typename Base::Tile, typename Base::Tiles;
+  using typename Base::Geometry, typename Base::Tile, typename Base::Tiles, typename Base::Part;
   using Load = WarpgroupLoad<Config>;
   using Store = WarpgroupStore<Config>;
-  using Sums = typename Store::Sums;
+  using Parts = WarpgroupParts<Config>;
+  using Sums = typename Parts::Sums;
 
   using Descriptor = ptx::WgmmaDescriptor;
 
@@ -55,13 +57,14 @@ struct Warpgroup : WarpgroupTiles<Config> {
       }
     }
   };
-  static constexpr int computing_warps = 8;
+  static constexpr int computing_warps = shared::warpgroup_computing / 32;
   using InputBarriers = Barriers<tile.input_stages>;
   using WeightBarriers = Barriers<tile.weight_stages>;
-  static_assert(InputBarriers::bytes + WeightBarriers::bytes <= shared::warpgroup_barrier_bytes);
+  static constexpr int barrier_bytes = InputBarriers::bytes + WeightBarriers::bytes + Parts::barrier_bytes;
+  static_assert(barrier_bytes <= shared::warpgroup_barrier_bytes);
 
   static void run(const shared::Arguments& arguments) {
-    __shared__ __align__(16) unsigned char barriers[InputBarriers::bytes + WeightBarriers::bytes];
+    __shared__ __align__(16) unsigned char barriers[barrier_bytes];
     const Geometry geometry{arguments.sizes};
     const Tiles all = Base::tiles(geometry);
     unsigned char* const memory = ptx::dynamic_shared();
@@ -73,21 +76,24 @@ struct Warpgroup : WarpgroupTiles<Config> {
     int* const sources = reinterpret_cast<int*>(after + layout.staging_bytes);
     const InputBarriers of_inputs{ptx::shared_address(barriers)};
     const WeightBarriers of_weights{of_inputs.address + InputBarriers::bytes};
+    const unsigned of_parts = of_weights.address + WeightBarriers::bytes;
     if (threadIdx.x == 0) {
       of_inputs.init(shared::warpgroup_loaders);
       of_weights.init(1);
+      Parts::init(of_parts);
       ptx::fence_mbarrier_init();
     }
-    __syncthreads();
+    Parts::meet();
 
-    if (threadIdx.x < 256) {
+    if (threadIdx.x < shared::warpgroup_computing) {
       if constexpr (takes_registers) ptx::setmaxnreg_inc<shared::computing_registers(tile)>();
       const int warp = ptx::uniform(threadIdx.x / 32);
-      compute(arguments, geometry, all, inputs, weights, of_inputs, of_weights, warp / 4,
+      auto parts = Parts::adder(after + layout.staging_bytes + layout.sources_bytes, of_parts);
+      compute(arguments, geometry, all, inputs, weights, of_inputs, of_weights, warp / 4, parts,
               staging + warp * 8 * shared::warpgroup_staged_pitch);
     } else {
       if constexpr (takes_registers) ptx::setmaxnreg_dec<shared::loading_registers(tile)>();
-      const int thread = int(threadIdx.x) - 256;
+      const int thread = int(threadIdx.x) - shared::warpgroup_computing;
       if (thread < shared::warpgroup_loaders)
         Load::load_inputs(arguments, geometry, all, inputs, of_inputs, sources, thread);
       else if (thread == shared::warpgroup_loaders)
@@ -133,16 +139,18 @@ struct Warpgroup : WarpgroupTiles<Config> {
   // short: the compiler computes them long before they are needed.
   static constexpr bool unrolled = !tile.promoted && layout.pairs * tile.segments * tile.channel_blocks <= 384;
 
+  // `parts` is what Parts::adder() made.
+  template <class Adder>
   static void compute(const shared::Arguments& arguments, const Geometry& geometry, const Tiles& all, unsigned inputs,
                       unsigned weights, const InputBarriers& of_inputs, const WeightBarriers& of_weights, int warpgroup,
-                      float* staging) {
+                      Adder& parts, float* staging) {
     Ring<tile.input_stages> input;
     Ring<tile.weight_stages> weight;
     int segments[tile.segments];
 #pragma unroll
     for (int s = 0; s < tile.segments; ++s) segments[s] = segment_at(warpgroup, s);
 
-    for (long long index = blockIdx.x; index < all.count; index += gridDim.x) {
+    for (Part part{all}; part.exists(); part.advance()) {
       Sums sums;
       if constexpr (tile.promoted) {
 #pragma unroll
@@ -157,7 +165,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
       // Stages that instructions of the last group still read.
       int reading_weights = -1, reading_inputs = -1;
 #pragma unroll 1
-      for (int chunk = 0; chunk < layout.chunks; ++chunk) {
+      for (int chunk = part.begin(); chunk < part.end(); ++chunk) {
         ptx::mbarrier_wait(of_inputs.full(input.slot), input.parity);
         const Descriptor pixels = pixels_at(inputs, input.slot);
         const auto stage = [&](int number, int pairs) {
@@ -176,7 +184,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
 #pragma unroll
                 for (int b = 0; b < tile.channel_blocks; ++b)
                   multiply(sums[s][b], pixels + segments[s] + pair_pixels(pair),
-                           channels + p * layout.pair + b * instruction_channels, chunk + pair > 0);
+                           channels + p * layout.pair + b * instruction_channels, chunk - part.begin() + pair > 0);
               }
             }
             ptx::wgmma_commit_group();
@@ -208,8 +216,11 @@ struct Warpgroup : WarpgroupTiles<Config> {
         release(of_weights, reading_weights, !Load::resident);
         release(of_inputs, reading_inputs, true);
       }
-      Store::store(sums, arguments, geometry, Base::tile_at(all, index), warpgroup, staging);
+      parts.add(sums, part, [&](const typename Store::Sums& whole) {
+        Store::store(whole, arguments, geometry, Base::tile_at(all, part.tile_index), warpgroup, staging);
+      });
     }
+    parts.end();
   }
 
   // The tensor core cuts off what it accumulates. Sums of a stage are short, and added to binary32 sums. All products

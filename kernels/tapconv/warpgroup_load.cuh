@@ -10,7 +10,7 @@ template <class Config>
 struct WarpgroupLoad : WarpgroupTiles<Config> {
   using Base = WarpgroupTiles<Config>;
   using Base::shape, Base::tile, Base::layout;
-  using typename Base::Index, typename Base::Geometry, typename Base::Tile, typename Base::Tiles;
+  using typename Base::Index, typename Base::Geometry, typename Base::Tile, typename Base::Tiles, typename Base::Part;
   using Input = typename Config::Input;
   using Weight = typename Config::Weight;
 
@@ -93,16 +93,14 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
     const Tiles& all;
     int* const sources;
     const int thread;
-    long long tile_index = blockIdx.x;
-    int chunk = 0, round = 0;
+    Part part{all};
+    int chunk = part.begin(), round = 0;
     Tile at{};
     const Input* input = nullptr;  // of the tile's group and image
 
-    bool ended() const { return tile_index >= all.count; }
-
     void enter_tile() {
-      if (ended()) return;
-      at = Base::tile_at(all, tile_index);
+      if (!part.exists()) return;
+      at = Base::tile_at(all, part.tile_index);
       input = static_cast<const Input*>(arguments.tensors.input) + at.image * geometry.input_strides().outer +
               at.group * shape.in_channels * geometry.input_strides().inner;
       if constexpr (keeps_sources) {
@@ -119,14 +117,14 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
     void next_round() {
       if (++round < rounds) return;
       round = 0;
-      if (++chunk < layout.chunks) return;
-      chunk = 0;
-      tile_index += gridDim.x;
-      enter_tile();
+      if (++chunk < part.end()) return;
+      const bool enters = part.advance();
+      chunk = part.begin();
+      if (enters) enter_tile();
     }
 
     Index source_of(int item) const {
-      if (ended() || item >= items) return none;
+      if (!part.exists() || item >= items) return none;
       if constexpr (!keeps_sources) return computed_source(item / tile.steps);
       return sources[item / tile.steps * loaders];
     }
@@ -157,9 +155,9 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
     for (int i = 0; i < batch; ++i) cursor.ask(values[i], i, cursor.source_of(i));
     cursor.next_round();
     Ring<tile.input_stages> ring;
-    for (long long index = blockIdx.x; index < all.count; index += gridDim.x) {
+    for (Part part{all}; part.exists(); part.advance()) {
 #pragma unroll 1
-      for (int chunk = 0; chunk < layout.chunks; ++chunk) {
+      for (int chunk = part.begin(); chunk < part.end(); ++chunk) {
         ptx::mbarrier_wait(barriers.empty(ring.slot), ring.parity ^ 1);
 #pragma unroll 1
         for (int round = 0; round < rounds; ++round) {
@@ -219,8 +217,8 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
   }
 
   // Whether all weights of a block fit, and are the same for all tiles: they are loaded once.
-  static constexpr bool resident =
-      shape.groups * layout.channel_blocks == 1 && layout.chunks * layout.stages == tile.weight_stages;
+  static constexpr bool resident = shape.groups * layout.channel_blocks == 1 && tile.cluster == 1 &&
+                                   layout.chunks * layout.stages == tile.weight_stages;
 
   // Loads the weights of every tile, one stage after the other. Of one thread.
   template <class Barriers>
@@ -228,9 +226,10 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
                            const Barriers& barriers) {
     const char* const packed = static_cast<const char*>(arguments.tensors.weight);
     Ring<tile.weight_stages> ring;
-    for (long long index = blockIdx.x; index < all.count; index += gridDim.x) {
-      const char* from = packed + Base::tile_at(all, index).weights() * layout.chunks * layout.pairs * pair_bytes;
-      for (int chunk = 0; chunk < layout.chunks; ++chunk) {
+    for (Part part{all}; part.exists(); part.advance()) {
+      const long long chunks = Base::tile_at(all, part.tile_index).weights() * layout.chunks + part.begin();
+      const char* from = packed + chunks * layout.pairs * pair_bytes;
+      for (int chunk = part.begin(); chunk < part.end(); ++chunk) {
         for (int stage = 0; stage < layout.stages; ++stage) {
           const int pairs = stage + 1 < layout.stages ? tile.pairs : last_pairs;
           ptx::mbarrier_wait(barriers.empty(ring.slot), ring.parity ^ 1);
@@ -241,7 +240,7 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
           ring.advance();
         }
       }
-      if constexpr (resident) break;
+      if (resident && part.is_last()) break;
     }
   }
   static constexpr int pair_bytes = layout.pair * shared::warpgroup_unit_bytes;

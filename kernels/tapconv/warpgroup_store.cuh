@@ -13,9 +13,13 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
   using Output = typename Config::Output;
   using Epilogue = tapconv::Epilogue<Config>;
 
+  // The columns of an instruction that a block stores: each of a cluster its share.
+  static constexpr int share = tile.columns / tile.cluster;
+  static int first_column() { return tile.cluster == 1 ? 0 : int(blockIdx.x % tile.cluster) * share; }
+
   // Of a thread: [segment][block of channels][register]. Register 4j + e of lane l is row 16 * warp + l / 4 + 8 * (e /
   // 2), column 8j + 2 * (l % 4) + e % 2 of the instruction's matrix.
-  using Sums = float[tile.segments][tile.channel_blocks][tile.columns / 2];
+  using Sums = float[tile.segments][tile.channel_blocks][share / 2];
 
   // An output position.
   struct Place {
@@ -130,7 +134,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     for (int s = 0; s < tile.segments; ++s) {
 #pragma unroll
       for (int b = 0; b < tile.channel_blocks; ++b) {
-        const int channel = first_channel + b * block_channels;
+        const int channel = first_channel + b * block_channels + (tile.pixels_are_rows ? first_column() : 0);
         if constexpr (tile.pixels_are_rows)
           block.store_rows(sums[s][b], first_segment + s, channel);
         else
@@ -147,7 +151,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     Target target(const Place& place) const { return {geometry, arguments, at.group, place}; }
 
     // Pixels are rows: eight lanes have neighbouring ones.
-    void store_rows(const float (&sums)[tile.columns / 2], int segment, int channel) const {
+    void store_rows(const float (&sums)[share / 2], int segment, int channel) const {
       const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
@@ -155,7 +159,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
         if (!to.exists) continue;
         const Target pixel = target(to);
 #pragma unroll
-        for (int j = 0; j < tile.columns / 8; ++j) {
+        for (int j = 0; j < share / 8; ++j) {
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
             const int k = channel + 8 * j + 2 * (lane % 4) + e;
@@ -167,17 +171,17 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
 
     // Pixels are columns: 8 channels of up to 128 pixels pass through shared memory, so that a warp's stores are
     // neighbours.
-    void store_staged(const float (&sums)[tile.columns / 2], int segment, int channel, float* staging) const {
+    void store_staged(const float (&sums)[share / 2], int segment, int channel, float* staging) const {
       const int lane = threadIdx.x % 32;
       channel += threadIdx.x / 32 % 4 * 16;
 #pragma unroll
-      for (int first = 0; first < tile.columns; first += staged) {
+      for (int first = 0; first < share; first += staged) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const int from = channel + 8 * half;
           __syncwarp();
 #pragma unroll
-          for (int j = first / 8; j < (first + pitch) / 8 && j < tile.columns / 8; ++j)
+          for (int j = first / 8; j < (first + pitch) / 8 && j < share / 8; ++j)
             *reinterpret_cast<Vector<float, 2>*>(staging + lane / 4 * pitch + 8 * j - first + 2 * (lane % 4)) = {
                 sums[4 * j + 2 * half], sums[4 * j + 2 * half + 1]};
           __syncwarp();
@@ -194,8 +198,8 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     // Channels are neighbours.
     void store_pixels(int segment, int channel, int first, const float* staging) const {
       const int lane = threadIdx.x % 32;
-      for (int i = lane / 8; i < staged && first + i < tile.columns; i += 4) {
-        const Place to = place(geometry, at, segment, first + i);
+      for (int i = lane / 8; i < staged && first + i < share; i += 4) {
+        const Place to = place(geometry, at, segment, first_column() + first + i);
         if (to.exists && is_channel(channel + lane % 8))
           target(to).store(staging[lane % 8 * pitch + i], channel + lane % 8);
       }
@@ -207,8 +211,8 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
 #pragma unroll
       for (int i = 0; i < staged; i += 32) {
         const int index = first + i + lane;
-        if (index >= tile.columns) continue;
-        const Place to = place(geometry, at, segment, index);
+        if (index >= share) continue;
+        const Place to = place(geometry, at, segment, first_column() + index);
         if (!to.exists) continue;
         const Target pixel = target(to);
 #pragma unroll
@@ -222,13 +226,13 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     // is left over on the right is stored with the next pixels.
     void store_run(int segment, int channel, int first, const float* staging) const {
       constexpr int per_sector = 32 / sizeof(Output);
-      constexpr int length = tile.columns < staged ? tile.columns : staged;
-      const Place start = place(geometry, at, segment, 0);
+      constexpr int length = share < staged ? share : staged;
+      const Place start = place(geometry, at, segment, first_column());
       if (!start.exists) return;
       const Target run = target(start);
       const int lane = threadIdx.x % 32;
       const Index left = geometry.template axis<2>().output - start.at[2];
-      const int count = (left < tile.columns ? int(left) : tile.columns) - first;
+      const int count = (left < share ? int(left) : share) - first;
       Output* row = run.at(channel) + first;
 #pragma unroll 4
       for (int k = 0; k < 8; ++k) {

@@ -46,6 +46,7 @@ struct WarpgroupTiles {
   struct Tiles {
     Index images, along[3];  // tiles
     long long count;
+    int splits;  // parts of a sum
   };
 
   static Tiles tiles(const Geometry& geometry) {
@@ -56,8 +57,43 @@ struct WarpgroupTiles {
     all.along[1] = divide(geometry.template axis<1>().output, tile.extent[1]);
     all.along[2] = divide(geometry.template axis<2>().output, tile.extent[2]);
     all.count = shape.groups * layout.channel_blocks * all.images * all.along[0] * all.along[1] * all.along[2];
+    const long long outputs[] = {geometry.template axis<0>().output, geometry.template axis<1>().output,
+                                 geometry.template axis<2>().output};
+    all.splits = tile.splits == 1 ? 1 : shared::reduction_splits(shape, outputs, layout.chunks, layout.pairs);
     return all;
   }
+
+  // What a block computes, one after the other: parts of tiles. All of a tile's, or one of each where the blocks of a
+  // cluster share tiles.
+  struct Part {
+    const Tiles& all;
+    long long tile_index = blockIdx.x / tile.cluster;
+    int number = blockIdx.x % tile.cluster;
+
+    bool exists() const { return tile_index < all.count; }
+    // Its chunks.
+    int begin() const { return begin_of(number); }
+    int end() const { return begin_of(number + 1); }
+    // Of the block, in its tile.
+    bool is_last() const { return !shared::keeps_totals(tile) || number + 1 == all.splits; }
+
+    // Whether another tile follows.
+    bool advance() {
+      if (!is_last()) {
+        ++number;
+        return false;
+      }
+      if constexpr (tile.cluster == 1) number = 0;
+      tile_index += gridDim.x / tile.cluster;
+      return true;
+    }
+
+   private:
+    int begin_of(int part) const {
+      if constexpr (tile.splits == 1) return part * layout.chunks;
+      return shared::part_begin(layout.chunks, all.splits, part);
+    }
+  };
 
   // Tiles that differ in their channels alone follow each other: they share inputs in the L2.
   static Tile tile_at(const Tiles& all, long long index) {

@@ -161,6 +161,7 @@ struct LaunchShape {
   std::array<std::int64_t, 3> grid{1, 1, 1};
   std::array<int, 3> block{1, 1, 1};
   int dynamic_shared_bytes = 0;
+  int cluster = 1;  ///< blocks along x that the kernel was compiled to run together
 };
 
 /// What the compiler made of a kernel.

@@ -64,6 +64,8 @@ std::string launch_problem(const LaunchShape& shape, const KernelFacts& kernel, 
       return fmt::format("grid.{} = {}; valid on {}: 1 to {}", axes[i], shape.grid[i], device.name, device.max_grid[i]);
     if (shape.block[i] < 1) return fmt::format("block.{} = {}; valid: at least 1", axes[i], shape.block[i]);
   }
+  if (shape.cluster < 1 || shape.grid[0] % shape.cluster != 0)
+    return fmt::format("grid.x = {}; valid: a multiple of the {} blocks of a cluster", shape.grid[0], shape.cluster);
   const std::int64_t threads = std::int64_t{shape.block[0]} * shape.block[1] * shape.block[2];
   if (threads > device.max_threads_per_block)
     return fmt::format("block has {} threads; valid on {}: at most {}", threads, device.name,

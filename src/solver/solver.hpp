@@ -68,10 +68,11 @@ class Solver {
 
 /// A translation unit with one entry: `header` is included, and `configuration` (the members of a struct Config in
 /// namespace tapconv) is handed to `call`, the statement that is the kernel's body. The entry takes one parameter
-/// `arguments` of type shared::`arguments_type`.
+/// `arguments` of type shared::`arguments_type`. It is launched in clusters of so many blocks.
 [[nodiscard]] cuda::KernelSource kernel_source(std::string_view entry, std::string_view header,
                                                std::string_view configuration, std::string_view launch_bounds,
-                                               std::string_view arguments_type, std::string_view call);
+                                               std::string_view arguments_type, std::string_view call,
+                                               int cluster = 1);
 
 /// Blocks in a row, and in further rows where one cannot hold them; a kernel numbers them row by row and has to know
 /// which are beyond the last.

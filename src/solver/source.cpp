@@ -90,7 +90,7 @@ std::string common_configuration(const Task& task) {
 
 cuda::KernelSource kernel_source(std::string_view entry, std::string_view header, std::string_view configuration,
                                  std::string_view launch_bounds, std::string_view arguments_type,
-                                 std::string_view call) {
+                                 std::string_view call, int cluster) {
   return {.text = fmt::format(R"(#include "{}"
 
 namespace tapconv {{
@@ -100,11 +100,13 @@ struct Config {{
 
 }}  // namespace tapconv
 
-extern "C" __global__ void __launch_bounds__({}) {}(const __grid_constant__ tapconv::shared::{} arguments) {{
+extern "C" __global__ void __launch_bounds__({}) {}{}(const __grid_constant__ tapconv::shared::{} arguments) {{
   {}
 }}
 )",
-                              header, configuration, launch_bounds, entry, arguments_type, call),
+                              header, configuration, launch_bounds,
+                              cluster == 1 ? "" : fmt::format("__cluster_dims__({}, 1, 1) ", cluster), entry,
+                              arguments_type, call),
           .entry = std::string(entry)};
 }
 

@@ -12,9 +12,10 @@ std::string tile_member(const shared::WarpgroupTile& t) {
   return fmt::format(
       "  static constexpr shared::WarpgroupTile tile = {{.pixels_are_rows = {}, .columns = {}, .channel_blocks = {}, "
       ".segments = {}, .split_channels = {}, .images = {}, .extent = {{{}, {}, {}}}, .along_rows = {}, .steps = {}, "
-      ".pairs = {}, .input_stages = {}, .weight_stages = {}, .parts = {}, .promoted = {}}};\n",
+      ".pairs = {}, .input_stages = {}, .weight_stages = {}, .parts = {}, .promoted = {}{}}};\n",
       t.pixels_are_rows, t.columns, t.channel_blocks, t.segments, t.split_channels, t.images, t.extent[0], t.extent[1],
-      t.extent[2], t.along_rows, t.steps, t.pairs, t.input_stages, t.weight_stages, t.parts, t.promoted);
+      t.extent[2], t.along_rows, t.steps, t.pairs, t.input_stages, t.weight_stages, t.parts, t.promoted,
+      t.splits == 1 ? "" : fmt::format(", .splits = {}, .cluster = {}", t.splits, t.cluster));
 }
 
 /// Filters beyond these have too few outputs in a tile, or too many instructions.
@@ -71,31 +72,39 @@ KernelPlan warpgroup_plan(const Task& task, const shared::WarpgroupTile& tile, c
   const shared::Shape shape = shape_of(task);
   const shared::WarpgroupLayout layout = shared::warpgroup_layout(shape, tile);
   const std::string members = common_configuration(task) + tile_member(tile);
-  const auto source = [&](std::string_view entry, std::string_view bounds, std::string_view function) {
+  const auto source = [&](std::string_view entry, std::string_view bounds, std::string_view function, int cluster) {
     cuda::KernelSource unit =
         kernel_source(entry, "tapconv/warpgroup.cuh", members, bounds, "Arguments",
-                      fmt::format("tapconv::Warpgroup<tapconv::Config>::{}(arguments);", function));
+                      fmt::format("tapconv::Warpgroup<tapconv::Config>::{}(arguments);", function), cluster);
     const std::string place = "namespace tapconv {\n\nstruct Config {";
     unit.text.insert(unit.text.find(place), wgmma_text(tile.columns));
     return unit;
   };
   const std::int64_t count = shape.groups * layout.channel_blocks * layout.chunks * layout.pairs * layout.pair_part;
+  std::string k_order = fmt::format("chunks of {} channels, taps, steps of 8 channels", 8 * tile.steps);
+  if (tile.promoted) k_order += fmt::format("; sums of {} steps promoted", tile.pairs);
+  if (tile.splits > 1) {
+    const bool dynamic = std::ranges::any_of(shape.axis, [](const shared::Axis& axis) { return axis.output == 0; });
+    k_order += fmt::format("; {}{} parts of the chunks", dynamic ? "at most " : "", tile.splits);
+  }
   constexpr int packing_threads = 256;
   const std::int64_t full = std::int64_t{device.facts.multiprocessors} * 8;
   return {
-      .source = source("tapconv_warpgroup", fmt::format("{}, 1", shared::warpgroup_threads), "run"),
+      .source = source("tapconv_warpgroup", fmt::format("{}, 1", shared::warpgroup_threads), "run", tile.cluster),
       .launch =
           [task, tile, layout, facts = device.facts](const shared::Sizes& sizes) {
-            const std::int64_t blocks =
-                std::min<std::int64_t>(warpgroup_tile_count(task, tile, sizes), facts.multiprocessors);
-            return cuda::LaunchShape{.grid = {blocks, 1, 1},
+            const std::int64_t clusters =
+                std::min<std::int64_t>(warpgroup_tile_count(task, tile, sizes),
+                                       std::max(facts.multiprocessors / tile.cluster, 1));
+            return cuda::LaunchShape{.grid = {clusters * tile.cluster, 1, 1},
                                      .block = {shared::warpgroup_threads, 1, 1},
-                                     .dynamic_shared_bytes = static_cast<int>(layout.shared_bytes)};
+                                     .dynamic_shared_bytes = static_cast<int>(layout.shared_bytes),
+                                     .cluster = tile.cluster};
           },
       .input_alignment = static_cast<int>(element_bytes(task.input_dtype)),
       .output_alignment = static_cast<int>(element_bytes(task.problem.out_dtype)),
       .packing =
-          KernelPlan::Packing{.source = source("tapconv_warpgroup_pack", fmt::format("{}", packing_threads), "pack"),
+          KernelPlan::Packing{.source = source("tapconv_warpgroup_pack", fmt::format("{}", packing_threads), "pack", 1),
                               .launch = {.grid = {std::clamp<std::int64_t>(
                                                       (count + packing_threads - 1) / packing_threads, 1, full),
                                                   1, 1},
@@ -103,8 +112,7 @@ KernelPlan warpgroup_plan(const Task& task, const shared::WarpgroupTile& tile, c
                                          .dynamic_shared_bytes = 0},
                               .bytes = static_cast<std::size_t>(count) * static_cast<std::size_t>(tile.parts) *
                                        shared::warpgroup_unit_bytes},
-      .k_order = fmt::format("chunks of {} channels, taps, steps of 8 channels{}", 8 * tile.steps,
-                             tile.promoted ? fmt::format("; sums of {} steps promoted", tile.pairs) : "")};
+      .k_order = std::move(k_order)};
 }
 
 std::string wgmma_text(int columns) {

@@ -18,6 +18,9 @@ constexpr double run_clocks = 56;          // of a warp's 32 outputs, in runs al
 constexpr double group_clocks = 16.5;      // in groups of 8
 constexpr double row_clocks = 22;          // from pixels that are rows
 constexpr double tile_clocks = 607;
+constexpr double part_clocks = 400;        // of the end of a part, and of its addition; not fitted yet
+constexpr double exchange_clocks = 1500;   // of the meetings of a cluster; not fitted yet
+constexpr double exchange_byte_per_clock = 32;  // from other blocks' shared memory; not fitted yet
 constexpr double fill_clocks = 4400;       // of a block's first stages
 constexpr double sustained_clock = 0.891;  // of the highest
 constexpr double memory_share = 0.58;      // of the bytes that a second's copying moves
@@ -60,16 +63,19 @@ Candidate warpgroup_estimate(const Task& task, const shared::WarpgroupTile& tile
   const double loading = std::max(items * item_clocks, ceil_of(items, shared::most_loading(tile)) * round_clocks);
 
   const bool resident =
-      layout.channel_blocks * task.problem.groups == 1 && tile.weight_stages == layout.chunks * layout.stages;
+      tile.cluster == 1 && layout.channel_blocks * task.problem.groups == 1 && tile.weight_stages == layout.chunks * layout.stages;
   const double weight_bytes = resident ? 0 : double{shared::warpgroup_unit_bytes} * layout.pair * layout.pairs;
   const double input_bytes = 4.0 * shared::warpgroup_step_channels * tile.steps * layout.pixels;
   const double fetching = (weight_bytes + input_bytes) / l2_byte_per_clock;
 
   const StoreCost store = store_cost(tile);
   const double outputs = double(layout.block_pixels) * layout.block_channels;
-  const double clocks =
-      layout.chunks * std::max({multiplying, loading, fetching}) + outputs / (8 * 32) * store.clocks + tile_clocks;
-  const double waves = count / device.facts.multiprocessors;
+  // The blocks of a cluster take a part of the chunks and of the outputs each, and read all sums of a share.
+  const double exchange = tile.cluster > 1 ? exchange_clocks + layout.exchange_bytes / exchange_byte_per_clock
+                                           : (tile.splits - 1) * part_clocks;
+  const double clocks = shared::ceil_divide(layout.chunks, tile.cluster) * std::max({multiplying, loading, fetching}) +
+                        exchange + outputs / (8 * 32) * store.clocks / tile.cluster + tile_clocks;
+  const double waves = count * tile.cluster / device.facts.multiprocessors;
   const double compute_ms = (std::ceil(waves) * clocks + fill_clocks) / (sustained_clock * device.facts.sm_clock_khz);
 
   double useful = static_cast<double>(task.problem.out_channels) * static_cast<double>(sizes.batch);

@@ -21,14 +21,21 @@ int round_up(std::int64_t a, int b) { return static_cast<int>(divide_up(a, b) * 
 struct Reduction {
   int steps;     ///< of 8 channels a chunk
   int promoted;  ///< pairs whose sums are promoted together; 0: all
+  int splits;    ///< parts that the chunks are cut into; where a launch decides, the most
 
-  Reduction(const shared::Shape& shape, int parts, std::int64_t taps) {
+  Reduction(const shared::Shape& shape, int parts) {
+    std::int64_t taps = 1;
+    for (const shared::Axis& axis : shape.axis) taps *= axis.kernel;
     // A chunk of few taps holds more channels, so that a stage is worth its barriers.
     const std::int64_t all = divide_up(shape.in_channels, shared::warpgroup_step_channels);
     steps = static_cast<int>(std::min<std::int64_t>(all, taps >= 5 ? 1 : taps >= 2 ? 2 : 4));
     const auto pairs = static_cast<int>(taps) * steps;
     constexpr int together = 3;
     promoted = parts == 2 ? static_cast<int>(divide_up(pairs, divide_up(pairs, together))) : 0;
+    // Fewer outputs have more parts: so one stands for a size that is not known.
+    long long outputs[3];
+    std::ranges::transform(shape.axis, outputs, [](const shared::Axis& axis) { return std::max(axis.output, 1LL); });
+    splits = shared::reduction_splits(shape, outputs, static_cast<int>(divide_up(all, steps)), pairs);
   }
 };
 
@@ -54,12 +61,16 @@ class Enumeration {
   }
 
   std::vector<WarpgroupTile> all() {
-    for (const bool pixels_are_rows : {false, true}) {
-      for (const bool split_channels : {true, false}) {
-        if (pixels_are_rows)
-          pixels_as_rows(split_channels);
-        else
-          channels_as_rows(split_channels);
+    // A cluster has as many blocks as its kernel was compiled for.
+    const int splits = reduction().splits;
+    for (const int cluster : splits == 1 || has_dynamic_output() ? std::vector{1} : std::vector{1, splits}) {
+      for (const bool pixels_are_rows : {false, true}) {
+        for (const bool split_channels : {true, false}) {
+          if (pixels_are_rows)
+            pixels_as_rows({.split_channels = split_channels, .cluster = cluster});
+          else
+            channels_as_rows({.split_channels = split_channels, .cluster = cluster});
+        }
       }
     }
     for (const WarpgroupTile& tile : smallest()) {
@@ -74,11 +85,12 @@ class Enumeration {
     const auto in_range = [](int value, int most) { return value >= 1 && value <= most; };
     if (!in_range(tile.columns, 256) || !in_range(tile.channel_blocks, 4) || !in_range(tile.segments, 64) ||
         !in_range(tile.images, 64) || !in_range(tile.extent[0], 64) || !in_range(tile.extent[1], 256) ||
-        !in_range(tile.extent[2], 512) || !in_range(tile.pairs, 1 << 16) || !in_range(tile.input_stages, 8) ||
-        !in_range(tile.weight_stages, 16) ||
+        !in_range(tile.extent[2], 512) || !in_range(tile.pairs, 1 << 12) || !in_range(tile.input_stages, 8) ||
+        !in_range(tile.weight_stages, 16) || (tile.cluster != 1 && has_dynamic_output()) ||
         std::int64_t{tile.images} * tile.extent[0] * tile.extent[1] * tile.extent[2] > 1 << 14)
       return false;
     const Reduction reduction = this->reduction();
+    if (tile.splits != reduction.splits) return false;
     tile.steps = reduction.steps;
     tile.parts = parts_;
     tile.promoted = parts_ == 2;
@@ -94,22 +106,23 @@ class Enumeration {
   }
 
  private:
-  void channels_as_rows(bool split_channels) {
+  void channels_as_rows(WarpgroupTile tile) {
     for (int blocks = 1; blocks <= 2; ++blocks) {
-      const int channels = blocks * shared::warpgroup_rows * (split_channels ? 2 : 1);
+      const int channels = blocks * shared::warpgroup_rows * (tile.split_channels ? 2 : 1);
       if (channels / 2 >= shape_.out_channels && channels > shared::warpgroup_rows) continue;
-      with_boxes({.pixels_are_rows = false, .channel_blocks = blocks, .split_channels = split_channels}, 0);
+      tile.channel_blocks = blocks;
+      with_boxes(tile, 0);
     }
   }
 
-  void pixels_as_rows(bool split_channels) {
-    int last = 0;
-    for (int parts = split_channels ? 2 : 1; parts <= 4; ++parts) {
-      const int columns = round_up(divide_up(shape_.out_channels, parts), 8);
-      if (columns > 256 || columns == last) continue;
-      last = columns;
-      with_boxes({.pixels_are_rows = true, .columns = columns, .channel_blocks = 1, .split_channels = split_channels},
-                 columns);
+  void pixels_as_rows(WarpgroupTile tile) {
+    tile.pixels_are_rows = true;
+    tile.channel_blocks = 1;
+    for (int parts = tile.split_channels ? 2 : 1; parts <= 4; ++parts) {
+      const int columns = round_up(divide_up(shape_.out_channels, parts), 8 * tile.cluster);
+      if (columns > 256 || columns == tile.columns) continue;
+      tile.columns = columns;
+      with_boxes(tile, columns);
     }
   }
 
@@ -160,23 +173,24 @@ class Enumeration {
     const std::int64_t segments = pixels / segment;
     if (segments * tile.channel_blocks * tile.columns / 2 > most_accumulators) return false;
     tile.segments = static_cast<int>(segments);
-    with_pipeline(tile);
-    return true;
+    // Where sums of parts take registers and shared memory, shorter segments may have what longer ones lack.
+    return with_pipeline(tile) || reduction().splits == 1;
   }
 
-  /// Fills shared memory.
-  void with_pipeline(WarpgroupTile tile) {
+  /// Fills shared memory; whether the tile is legal.
+  bool with_pipeline(WarpgroupTile tile) {
     const Reduction reduction = this->reduction();
     tile.steps = reduction.steps;
     tile.parts = parts_;
     tile.promoted = parts_ == 2;
+    tile.splits = reduction.splits;
     tile.pairs = 1;
     tile.input_stages = 2;
     tile.weight_stages = 1;
     const WarpgroupLayout one = shared::warpgroup_layout(shape_, tile);
-    if (one.input_stage > 1 << 14) return;
+    if (one.input_stage > 1 << 14) return false;
     const std::int64_t room = shared_bytes_ - shared::warpgroup_barrier_bytes - one.staging_bytes - one.sources_bytes -
-                              std::int64_t{tile.input_stages} * one.input_stage * shared::warpgroup_unit_bytes;
+                              one.exchange_bytes - std::int64_t{tile.input_stages} * one.input_stage * shared::warpgroup_unit_bytes;
     const std::int64_t pair_bytes = std::int64_t{one.pair} * shared::warpgroup_unit_bytes;
     const std::int64_t fitting = room / pair_bytes;
     const int least = tile.promoted ? 1 : 2;
@@ -187,18 +201,20 @@ class Enumeration {
       const std::int64_t most = std::clamp<std::int64_t>(fitting / 4, 1, 8);
       tile.pairs = static_cast<int>(divide_up(one.pairs, divide_up(one.pairs, most)));
     }
-    if (fitting < std::int64_t{least} * tile.pairs) return;
+    if (fitting < std::int64_t{least} * tile.pairs) return false;
     const std::int64_t stages_of_chunk = divide_up(one.pairs, tile.pairs);
-    const bool all_fit = stages_of_chunk * one.chunks * tile.pairs <= fitting && stages_of_chunk * one.chunks <= 12;
+    const bool all_fit = tile.cluster == 1 && stages_of_chunk * one.chunks * tile.pairs <= fitting && stages_of_chunk * one.chunks <= 12;
     tile.weight_stages = static_cast<int>(all_fit ? stages_of_chunk * one.chunks
                                                   : std::clamp<std::int64_t>(fitting / tile.pairs, least, 6));
-    if (is_legal(tile)) tiles_.push_back(tile);
+    if (!is_legal(tile)) return false;
+    tiles_.push_back(tile);
+    return true;
   }
 
-  Reduction reduction() const {
-    std::int64_t taps = 1;
-    for (const shared::Axis& axis : shape_.axis) taps *= axis.kernel;
-    return {shape_, parts_, taps};
+  Reduction reduction() const { return {shape_, parts_}; }
+
+  bool has_dynamic_output() const {
+    return std::ranges::any_of(shape_.axis, [](const shared::Axis& axis) { return axis.output == 0; });
   }
 
   bool is_legal(const WarpgroupTile& tile) const {
@@ -225,11 +241,12 @@ bool has_warpgroup_tile(const Task& task, const DeviceModel& device) {
 }
 
 std::string text(const WarpgroupTile& tile) {
-  return fmt::format(
+  const std::string unsplit = fmt::format(
       "rows={} columns={} blocks={} segments={} split={} tile={}x{}x{}x{} groups={} pairs={} stages={},{}",
       tile.pixels_are_rows ? "pixels" : "channels", tile.columns, tile.channel_blocks, tile.segments,
       tile.split_channels ? "channels" : "pixels", tile.images, tile.extent[0], tile.extent[1], tile.extent[2],
       tile.along_rows ? "H" : "W", tile.pairs, tile.input_stages, tile.weight_stages);
+  return tile.splits == 1 ? unsplit : unsplit + fmt::format(" splits={} cluster={}", tile.splits, tile.cluster);
 }
 
 std::optional<WarpgroupTile> parse_warpgroup_tile(const Task& task, std::string_view text, const DeviceModel& device) {
@@ -239,9 +256,9 @@ std::optional<WarpgroupTile> parse_warpgroup_tile(const Task& task, std::string_
   auto& [d, h, w] = tile.extent;
   if (std::sscanf(terminated.c_str(),
                   "rows=%8[a-z] columns=%d blocks=%d segments=%d split=%8[a-z] tile=%dx%dx%dx%d groups=%c pairs=%d "
-                  "stages=%d,%d",
+                  "stages=%d,%d splits=%d cluster=%d",
                   rows, &tile.columns, &tile.channel_blocks, &tile.segments, split, &tile.images, &d, &h, &w, &groups,
-                  &tile.pairs, &tile.input_stages, &tile.weight_stages) != 13)
+                  &tile.pairs, &tile.input_stages, &tile.weight_stages, &tile.splits, &tile.cluster) < 13)
     return std::nullopt;
   tile.pixels_are_rows = rows == std::string_view("pixels");
   tile.split_channels = split == std::string_view("channels");

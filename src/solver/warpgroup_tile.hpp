@@ -16,7 +16,8 @@ namespace tapconv {
 /// Whether there are any: does not depend on the problem's sizes.
 [[nodiscard]] bool has_warpgroup_tile(const Task& task, const DeviceModel& device);
 
-/// "columns=128 blocks=1 segments=2 split=channels tile=1x1x2x128 groups=columns pairs=7 stages=2,5", "rows=pixels ..."
+/// "columns=128 blocks=1 segments=2 split=channels tile=1x1x2x128 groups=columns pairs=7 stages=2,5", "rows=pixels ...
+/// splits=4 cluster=1"
 [[nodiscard]] std::string text(const shared::WarpgroupTile& tile);
 
 /// The tile of such a text; none if it is malformed or not legal for the task, at whatever sizes.

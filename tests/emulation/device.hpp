@@ -5,6 +5,7 @@
 #define __global__
 #define __grid_constant__
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 #define __shared__ static
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __noinline__

@@ -1,4 +1,5 @@
-// The threads of an emulated block: fibers of one host thread, each of which runs until it waits for something.
+// The threads of an emulated cluster of blocks: fibers of one host thread, each of which runs until it waits for
+// something.
 #pragma once
 
 namespace tapconv::emulation {
@@ -12,9 +13,9 @@ void yield();
 /// Something happened that others may wait for. A round of all fibers without it is a deadlock.
 void progress();
 
-/// Bytes of dynamic shared memory of the block that begins.
-void begin_block(int dynamic_shared_bytes);
-/// Fails if a thread left instructions unfinished.
-void end_block();
+/// The blocks of the cluster that begins, and the bytes of dynamic shared memory of each.
+void begin_cluster(unsigned blocks, int dynamic_shared_bytes);
+/// Of the block whose last thread has ended: its shared memory is there no more.
+void end_block(unsigned rank);
 
 }  // namespace tapconv::emulation

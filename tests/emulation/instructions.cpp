@@ -11,18 +11,34 @@
 namespace tapconv::emulation {
 namespace {
 
-// The shared window: dynamic memory, then a range for each static object whose address was taken.
-constexpr unsigned dynamic_begin = 1024, static_begin = 1 << 18, static_bytes = 1 << 12;
+// The shared window: dynamic memory, then a range for each static object whose address was taken. Addresses of mapa()
+// have one more than the block's rank in the cluster before them.
+constexpr unsigned dynamic_begin = 1024, static_begin = 1 << 18, static_bytes = 1 << 12, rank_shift = 24;
 
-std::unique_ptr<unsigned char[]> dynamic;
+struct Block {
+  std::unique_ptr<unsigned char[]> dynamic;
+  std::vector<std::unique_ptr<unsigned char[]>> statics;  ///< in place of the objects, which all blocks would share
+};
+std::vector<Block> blocks;  ///< of the cluster
 unsigned dynamic_bytes = 0;
 std::vector<unsigned char*> statics;
 
+unsigned my_rank() { return blockIdx.x % static_cast<unsigned>(blocks.size()); }
+
 /// Memory that ends where the block's does, so that sanitizers see what reads beyond it.
 unsigned char* at(unsigned address) {
-  if (address >= static_begin) return statics.at((address - static_begin) / static_bytes) + address % static_bytes;
+  Block& block = blocks.at(address >> rank_shift ? (address >> rank_shift) - 1 : my_rank());
+  if (!block.dynamic) fail("an access to shared memory of a block that has ended");
+  address &= (1u << rank_shift) - 1;
+  if (address >= static_begin) {
+    const std::size_t object = (address - static_begin) / static_bytes;
+    if (blocks.size() == 1) return statics.at(object) + address % static_bytes;
+    while (block.statics.size() <= object)
+      block.statics.push_back(std::make_unique<unsigned char[]>(static_bytes));
+    return block.statics[object].get() + address % static_bytes;
+  }
   if (address < dynamic_begin) fail("an address before dynamic shared memory");
-  return dynamic.get() + (address - dynamic_begin);
+  return block.dynamic.get() + (address - dynamic_begin);
 }
 
 /// What an mbarrier's 64 bits hold.
@@ -59,7 +75,7 @@ struct Issued {
 };
 std::vector<Issued> threads;
 
-Issued& mine() { return threads[threadIdx.x]; }
+Issued& mine() { return threads[my_rank() * blockDim.x + threadIdx.x]; }
 
 /// Element (row, k) of an operand: core matrices of 8 rows and 16 bytes. The tensor core ignores the low 13 bits.
 float element(unsigned long long descriptor, int row, int k) {
@@ -90,18 +106,24 @@ void execute(const Instruction& i) {
 
 }  // namespace
 
-void begin_block(int bytes) {
+void begin_cluster(unsigned count, int bytes) {
   dynamic_bytes = static_cast<unsigned>(bytes);
+  blocks.clear();
+  blocks.resize(count);
   // Nothing is there yet.
-  dynamic = std::make_unique<unsigned char[]>(dynamic_bytes);
-  std::memset(dynamic.get(), 0xff, dynamic_bytes);
-  threads.assign(blockDim.x, {});
+  for (Block& block : blocks) {
+    block.dynamic = std::make_unique<unsigned char[]>(dynamic_bytes);
+    std::memset(block.dynamic.get(), 0xff, dynamic_bytes);
+  }
+  threads.assign(count * blockDim.x, {});
 }
 
-void end_block() {
-  for (const Issued& thread : threads) {
-    if (!thread.open.empty() || !thread.groups.empty()) fail("a thread ended before its instructions");
+void end_block(unsigned rank) {
+  for (unsigned thread = rank * blockDim.x; thread < (rank + 1) * blockDim.x; ++thread) {
+    if (!threads[thread].open.empty() || !threads[thread].groups.empty())
+      fail("a thread ended before its instructions");
   }
+  blocks[rank].dynamic = nullptr;
 }
 
 void wgmma(float* d, int columns, unsigned long long a, unsigned long long b, bool accumulate) {
@@ -129,8 +151,8 @@ using namespace emulation;
 
 unsigned shared_address(const void* pointer) {
   auto* const byte = static_cast<unsigned char*>(const_cast<void*>(pointer));
-  if (byte >= dynamic.get() && byte < dynamic.get() + dynamic_bytes)
-    return dynamic_begin + static_cast<unsigned>(byte - dynamic.get());
+  const unsigned char* const dynamic = dynamic_shared();
+  if (byte >= dynamic && byte < dynamic + dynamic_bytes) return dynamic_begin + static_cast<unsigned>(byte - dynamic);
   for (std::size_t i = 0; i < statics.size(); ++i) {
     if (statics[i] == byte) return static_begin + static_cast<unsigned>(i) * static_bytes;
   }
@@ -138,7 +160,7 @@ unsigned shared_address(const void* pointer) {
   return static_begin + static_cast<unsigned>(statics.size() - 1) * static_bytes;
 }
 
-unsigned char* dynamic_shared() { return dynamic.get(); }
+unsigned char* dynamic_shared() { return blocks[my_rank()].dynamic.get(); }
 
 void st_shared_v4(unsigned address, const unsigned (&values)[4]) {
   if (address % 16 != 0) fail("st.shared.v4 of an address that is no multiple of 16");
@@ -154,6 +176,10 @@ void mbarrier_init(unsigned barrier, unsigned arrivals) {
 
 void mbarrier_arrive(unsigned address) {
   if (!mine().writes_are_visible) fail("a thread arrives whose writes no fence made visible");
+  mbarrier_arrive_cluster(address);
+}
+
+void mbarrier_arrive_cluster(unsigned address) {
   Barrier& barrier = barrier_at(address);
   if (barrier.pending == 0) fail("more arrivals at a barrier than it was made for");
   --barrier.pending;
@@ -168,6 +194,18 @@ void mbarrier_arrive_expect_tx(unsigned address, unsigned bytes) {
 void mbarrier_wait(unsigned address, unsigned parity) {
   while (barrier_at(address).parity == parity) yield();
   progress();
+}
+
+void mbarrier_wait_cluster(unsigned address, unsigned parity) { mbarrier_wait(address, parity); }
+
+unsigned mapa(unsigned address, unsigned rank) {
+  if (rank >= blocks.size()) fail("mapa of a block that the cluster does not have");
+  return address | (rank + 1) << rank_shift;
+}
+
+void ld_shared_cluster_v4(float (&values)[4], unsigned address) {
+  if (address % 16 != 0) fail("ld.shared.v4 of an address that is no multiple of 16");
+  std::memcpy(values, at(address), 16);
 }
 
 void cp_async_bulk(unsigned to, const void* from, unsigned bytes, unsigned address) {

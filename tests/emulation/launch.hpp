@@ -15,6 +15,7 @@ struct Launch {
   long long grid[3];
   int threads;  ///< a block
   int dynamic_shared_bytes;
+  int cluster;    ///< blocks of one
   bool reversed;  ///< the last thread of the last block runs first
   shared::Sizes sizes;
   Tensor input, weight, bias, residual, output;

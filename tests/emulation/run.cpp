@@ -2,8 +2,8 @@
 //
 //     program LAUNCH OUTPUT
 //
-// reads the file of launch.hpp and writes the output tensor's bytes. The threads of a block are fibers of one host
-// thread; each runs until it waits. Blocks run one after the other.
+// reads the file of launch.hpp and writes the output tensor's bytes. The threads of a cluster of blocks are fibers of
+// one host thread; each runs until it waits. Clusters run one after the other.
 #include <ucontext.h>
 
 #include <cstdio>
@@ -14,6 +14,7 @@
 #include "device.hpp"
 #include "fibers.hpp"
 #include "launch.hpp"
+#include "tapconv/ptx.cuh"
 
 extern void (*const kernel)(tapconv::shared::Arguments);  // beside the kernel's source
 
@@ -30,7 +31,8 @@ using tapconv::emulation::yield;
 
 struct Fiber {
   ucontext_t context{};
-  std::vector<char> stack = std::vector<char>(1 << 17);
+  std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(stack_bytes);
+  static constexpr std::size_t stack_bytes = 1 << 17;
   bool ended = false;
 };
 
@@ -54,8 +56,11 @@ tapconv::shared::Arguments arguments;
 ucontext_t scheduler;
 Fiber* running = nullptr;
 bool moved = false;  // anything, since the round began
-Meeting of_block;
-std::vector<Meeting> of_warps;
+Meeting of_cluster;
+std::vector<Meeting> of_blocks, of_warps;
+
+unsigned warps_of_block() { return blockDim.x / 32 + 1; }
+unsigned my_rank() { return blockIdx.x % static_cast<unsigned>(of_blocks.size()); }
 
 void run_thread() {
   kernel(arguments);
@@ -63,32 +68,39 @@ void run_thread() {
   progress();
 }
 
-// Every thread until it waits, again and again until all have ended.
-void run_block(std::vector<Fiber>& fibers, const Launch& launch) {
+// Every thread until it waits, again and again until all have ended. Their blocks are `first` and those behind it.
+void run_cluster(std::vector<Fiber>& fibers, const Launch& launch, long long first) {
   for (Fiber& fiber : fibers) {
     getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.data();
-    fiber.context.uc_stack.ss_size = fiber.stack.size();
+    fiber.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.uc_stack.ss_size = Fiber::stack_bytes;
     fiber.context.uc_link = &scheduler;
     makecontext(&fiber.context, run_thread, 0);
     fiber.ended = false;
   }
-  of_block = {};
-  of_warps.assign(fibers.size() / 32 + 1, {});
-  tapconv::emulation::begin_block(launch.dynamic_shared_bytes);
+  const auto blocks = static_cast<unsigned>(launch.cluster);
+  of_cluster = {};
+  of_blocks.assign(blocks, {});
+  of_warps.assign(blocks * warps_of_block(), {});
+  tapconv::emulation::begin_cluster(blocks, launch.dynamic_shared_bytes);
+  std::vector<unsigned> left(blocks, blockDim.x);  // threads
   for (std::size_t ended = 0; ended < fibers.size();) {
     moved = false;
     for (std::size_t i = 0; i < fibers.size(); ++i) {
       const std::size_t thread = launch.reversed ? fibers.size() - 1 - i : i;
       if (fibers[thread].ended) continue;
-      threadIdx = {static_cast<unsigned>(thread), 0, 0};
+      const auto rank = static_cast<unsigned>(thread) / blockDim.x;
+      const long long block = first + rank;
+      threadIdx = {static_cast<unsigned>(thread) % blockDim.x, 0, 0};
+      blockIdx = {static_cast<unsigned>(block % launch.grid[0]), static_cast<unsigned>(block / launch.grid[0]), 0};
       running = &fibers[thread];
       swapcontext(&scheduler, &running->context);
-      ended += running->ended;
+      if (!running->ended) continue;
+      ++ended;
+      if (--left[rank] == 0) tapconv::emulation::end_block(rank);
     }
     if (!moved) fail("a deadlock: every thread of a block has ended or waits");
   }
-  tapconv::emulation::end_block();
 }
 
 // Memory that ends where the tensor ends.
@@ -115,8 +127,9 @@ void tapconv::emulation::fail(const char* what) {
 void tapconv::emulation::yield() { swapcontext(&running->context, &scheduler); }
 void tapconv::emulation::progress() { moved = true; }
 
-void __syncthreads() { of_block.meet(blockDim.x); }
-void __syncwarp() { of_warps[threadIdx.x / 32].meet(32); }
+void __syncthreads() { of_blocks[my_rank()].meet(blockDim.x); }
+void __syncwarp() { of_warps[my_rank() * warps_of_block() + threadIdx.x / 32].meet(32); }
+void tapconv::ptx::cluster_sync() { of_cluster.meet(static_cast<unsigned>(of_blocks.size()) * blockDim.x); }
 
 int main(int count, char** names) {
   std::FILE* file = count == 3 ? std::fopen(names[1], "rb") : nullptr;
@@ -136,13 +149,11 @@ int main(int count, char** names) {
                .sizes = launch.sizes};
   gridDim = {static_cast<unsigned>(launch.grid[0]), static_cast<unsigned>(launch.grid[1]), 1};
   blockDim = {static_cast<unsigned>(launch.threads), 1, 1};
-  std::vector<Fiber> fibers(static_cast<std::size_t>(launch.threads));
-  const long long blocks = launch.grid[0] * launch.grid[1];
-  for (long long i = 0; i < blocks; ++i) {
-    const long long block = launch.reversed ? blocks - 1 - i : i;
-    blockIdx = {static_cast<unsigned>(block % launch.grid[0]), static_cast<unsigned>(block / launch.grid[0]), 0};
-    run_block(fibers, launch);
-  }
+  if (launch.grid[0] % launch.cluster != 0) fail("a row of blocks is no multiple of a cluster");
+  std::vector<Fiber> fibers(static_cast<std::size_t>(launch.cluster * launch.threads));
+  const long long clusters = launch.grid[0] * launch.grid[1] / launch.cluster;
+  for (long long i = 0; i < clusters; ++i)
+    run_cluster(fibers, launch, (launch.reversed ? clusters - 1 - i : i) * launch.cluster);
   std::FILE* result = std::fopen(names[2], "wb");
   const auto size = static_cast<std::size_t>(launch.output.bytes);
   if (!result || std::fwrite(output.data, 1, size, result) != size || std::fclose(result) != 0)

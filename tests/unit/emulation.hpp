@@ -56,6 +56,7 @@ class Emulation {
     emulation::Launch launch{.grid = {shape.grid[0], shape.grid[1], shape.grid[2]},
                              .threads = shape.block[0],
                              .dynamic_shared_bytes = shape.dynamic_shared_bytes,
+                             .cluster = shape.cluster,
                              .reversed = reversed,
                              .sizes = sizes,
                              .input = header(tensors.input),

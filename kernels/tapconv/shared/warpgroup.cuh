@@ -22,12 +22,15 @@ struct WarpgroupTile {
   int input_stages = 0, weight_stages = 0;
   int parts = 0;          // of an operand: 1, or 2 (3xTF32)
   bool promoted = false;  // every stage's sums are added to binary32 ones
+  int splits = 1;         // parts that the chunks of a sum are cut into, at most: see reduction_splits()
+  int cluster = 1;        // blocks that compute the parts of a tile: one all of them, or `splits` blocks a part each
 };
 
 inline constexpr int warpgroup_rows = 64;          // of an instruction
 inline constexpr int warpgroup_step_channels = 8;  // of an instruction
 inline constexpr int warpgroup_unit_bytes = 16;    // four channels of a pixel, or of an output channel's weights
 inline constexpr int warpgroup_threads = 384;
+inline constexpr int warpgroup_computing = 256;  // threads of them
 inline constexpr int warpgroup_loaders = 96;  // threads that load inputs; the fourth warp of their group loads weights
 inline constexpr int warpgroup_staged_columns = 128;  // pixels of 8 channels that a warp moves to the output at once
 // 8 more, so that what leaves can begin at a multiple of 32 bytes; rows then begin in different banks, too.
@@ -35,14 +38,21 @@ inline constexpr int warpgroup_staged_pitch = warpgroup_staged_columns + 8;
 inline constexpr int warpgroup_barrier_bytes = 512;  // at most, of static shared memory
 
 // Registers of a thread. A kernel is launched with 168; computing threads that need more take them from the others.
+constexpr int accumulators(const WarpgroupTile& tile) {
+  return tile.segments * tile.channel_blocks * tile.columns / 2;
+}
+// Whether a block keeps the sum of the parts before beside that of a part.
+constexpr bool keeps_totals(const WarpgroupTile& tile) { return tile.splits > tile.cluster; }
 constexpr int sum_registers(const WarpgroupTile& tile) {
-  return tile.segments * tile.channel_blocks * tile.columns / 2 + (tile.promoted ? tile.columns / 2 : 0);
+  return accumulators(tile) * (keeps_totals(tile) ? 2 : 1) + (tile.promoted ? tile.columns / 2 : 0);
 }
 constexpr int computing_registers(const WarpgroupTile& tile) {
-  const int wanted = tile.promoted ? (sum_registers(tile) + 56) / 8 * 8 : 168;
+  const int wanted = tile.promoted || tile.splits > 1 ? (sum_registers(tile) + 56) / 8 * 8 : 168;
   return wanted < 168 ? 168 : wanted;
 }
 constexpr int loading_registers(const WarpgroupTile& tile) { return 3 * 168 - 2 * computing_registers(tile); }
+
+inline constexpr int most_sum_registers = 160;
 
 // Items of 8 channels that a loader can have in flight.
 constexpr int most_loading(const WarpgroupTile& tile) {
@@ -102,6 +112,27 @@ constexpr StoredAxis stored_axis(const Axis& axis, bool transposed, int tile) {
   return stored;
 }
 
+constexpr int ceil_divide(int a, int b) { return (a + b - 1) / b; }
+
+// Parts of a sum: cut so that one image fills the device, whatever the batch, for the parts' order is that of the bits.
+// Blocks are counted as if all tiles had 128 channels and pixels; 100 of them nearly fill 132 multiprocessors. A part
+// is worth its exchange if it has some 24 instructions of each accumulator, and two chunks, of which one is loaded
+// while the other is multiplied. `outputs` are those of an image.
+constexpr int reduction_splits(const Shape& shape, const long long (&outputs)[3], int chunks, int pairs) {
+  constexpr int most = 8;  // blocks that a cluster can have on any device
+  const long long blocks =
+      shape.groups * ((shape.out_channels + 127) / 128) * ((outputs[0] * outputs[1] * outputs[2] + 127) / 128);
+  const int least = pairs < 12 ? ceil_divide(24, pairs) : 2;
+  int splits = 1;
+  while (splits < most && blocks * splits < 100 && chunks / (2 * splits) >= least) splits *= 2;
+  return splits;
+}
+
+// Where part `part` of a sum begins, in chunks; the last one ends where one more would begin.
+constexpr int part_begin(int chunks, int splits, int part) {
+  return static_cast<int>(static_cast<long long>(chunks) * part / splits);
+}
+
 // Sizes and places in shared memory, in units of 16 bytes unless a name says otherwise.
 struct WarpgroupLayout {
   StoredAxis axis[3];
@@ -115,12 +146,10 @@ struct WarpgroupLayout {
   int input_part, input_stage;              // the units of one part; of all
   int pair_part, pair, weight_stage;
   int stages;  // of weights a chunk
-  int staging_bytes, sources_bytes;
+  int staging_bytes, sources_bytes, exchange_bytes;
   long long shared_bytes;
   int block_pixels;
 };
-
-constexpr int ceil_divide(int a, int b) { return (a + b - 1) / b; }
 
 constexpr WarpgroupLayout warpgroup_layout(const Shape& shape, const WarpgroupTile& tile) {
   WarpgroupLayout to{};
@@ -150,9 +179,13 @@ constexpr WarpgroupLayout warpgroup_layout(const Shape& shape, const WarpgroupTi
   to.staging_bytes = tile.pixels_are_rows ? 0 : 8 * 8 * warpgroup_staged_pitch * 4;
   // Where each stored pixel comes from.
   to.sources_bytes = ceil_divide(to.pixels, warpgroup_loaders) * warpgroup_loaders * 4;
-  to.shared_bytes = static_cast<long long>(warpgroup_unit_bytes) *
-                        (tile.input_stages * to.input_stage + tile.weight_stages * to.weight_stage) +
-                    to.staging_bytes + to.sources_bytes;
+  // The sums of a part, for the other blocks of the cluster.
+  to.exchange_bytes = tile.cluster > 1 ? accumulators(tile) * warpgroup_computing * 4 : 0;
+  const auto bytes = [](int stages, int units) {
+    return static_cast<long long>(warpgroup_unit_bytes) * stages * units;
+  };
+  to.shared_bytes = bytes(tile.input_stages, to.input_stage) + bytes(tile.weight_stages, to.weight_stage) +
+                    to.staging_bytes + to.sources_bytes + to.exchange_bytes;
   to.block_pixels = tile.images * tile.extent[0] * tile.extent[1] * tile.extent[2];
   return to;
 }
@@ -207,14 +240,15 @@ constexpr int tap_offset(const WarpgroupLayout& layout, int tap) {
 // Whether the numbers of a tile fit each other.
 constexpr bool is_consistent(const WarpgroupTile& tile, const WarpgroupLayout& layout) {
   const int groups = segment_pixels(tile) / 8;
-  const int accumulators = tile.channel_blocks * tile.segments * tile.columns / 2;
   return tile.columns % 8 == 0 && tile.columns >= 8 && tile.columns <= 256 && tile.extent[2] % 8 == 0 &&
          (tile.along_rows ? tile.extent[1] % groups == 0 : tile.extent[2] / 8 % groups == 0) &&
          layout.block_pixels == segment_pixels(tile) * tile.segments * (tile.split_channels ? 1 : 2) &&
-         accumulators <= 128 && tile.pairs >= 1 && tile.pairs <= layout.pairs && tile.input_stages >= 1 &&
+         accumulators(tile) <= 128 && tile.pairs >= 1 && tile.pairs <= layout.pairs && tile.input_stages >= 1 &&
          tile.weight_stages >= 1 && (tile.parts == 1 || (tile.parts == 2 && tile.promoted)) &&
          // More sums, or promoted segments or blocks, would leave the loaders too few registers.
-         sum_registers(tile) <= 160 && (!tile.promoted || (tile.segments <= 8 && tile.channel_blocks == 1)) &&
+         sum_registers(tile) <= most_sum_registers && (!tile.promoted || (tile.segments <= 8 && tile.channel_blocks == 1)) &&
+         // A block of a cluster finishes its share of the columns.
+         (tile.cluster == 1 || (tile.cluster == tile.splits && tile.columns % (8 * tile.cluster) == 0)) &&
          // Descriptors hold 14 bits of units.
          layout.group_pitch < 1 << 14 && layout.pixels < 1 << 14 &&
          // A stage is released when the next one's instructions have been issued.

@@ -49,6 +49,11 @@ inline void fence_mbarrier_init() {}
 void mbarrier_arrive(unsigned barrier);
 void mbarrier_arrive_expect_tx(unsigned barrier, unsigned bytes);
 void mbarrier_wait(unsigned barrier, unsigned parity);
+unsigned mapa(unsigned address, unsigned rank);
+void ld_shared_cluster_v4(float (&values)[4], unsigned address);
+void mbarrier_arrive_cluster(unsigned barrier);
+void mbarrier_wait_cluster(unsigned barrier, unsigned parity);
+void cluster_sync();
 void cp_async_bulk(unsigned to, const void* from, unsigned bytes, unsigned barrier);
 void fence_proxy_async();
 void wgmma_fence();
