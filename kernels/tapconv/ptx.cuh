@@ -37,6 +37,13 @@ inline unsigned short cvt_rn_bf16_f32(float value) {
   return bits;
 }
 
+// The bits of the nearest TF32 number, ties to even.
+inline unsigned cvt_rn_tf32_f32(float value) {
+  unsigned bits;
+  asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+  return bits;
+}
+
 // The block's dynamic shared memory.
 inline unsigned char* dynamic_shared() {
   extern __shared__ __align__(128) unsigned char memory[];

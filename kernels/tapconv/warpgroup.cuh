@@ -8,12 +8,13 @@
 //
 // Data flow. Inputs: global -> registers, rounded (split for 3xTF32) -> shared, by 96 threads of a third warpgroup;
 // once for all taps. Weights: packed -> shared, by bulk copies of one thread of it. Both -> wgmma -> sums in registers
-// (promoted: of a stage, then added to binary32 ones) -> shared, to make stores neighbours -> epilogue -> global.
+// (promoted: of a stage, then added to binary32 ones) -> shared, to make stores neighbours -> epilogue -> global
+// (where outputs are runs along W: -> epilogue -> shared -> global).
 //
 // Shared memory, in units of 16 bytes (4 channels):
 //   inputs   [stage][part][unit of a chunk][stored pixel]: a tap is a distance between stored pixels, see StoredAxis
 //   weights  [stage][pair][part][unit of 2][output channel]
-//   staging  [warp][8 channels][128 + 8 pixels], binary32
+//   staging  [warp]: sums on their way to the output, see warpgroup_staging_bytes
 //   sources  [stored pixel]: where it comes from, of the tile that is loaded
 // 8 pixels, or 8 output channels, that follow each other are a core matrix of the instruction.
 //
@@ -72,7 +73,6 @@ struct Warpgroup : WarpgroupTiles<Config> {
     const unsigned weights = inputs + unit * tile.input_stages * layout.input_stage;
     unsigned char* const after =
         memory + unit * (tile.input_stages * layout.input_stage + tile.weight_stages * layout.weight_stage);
-    float* const staging = reinterpret_cast<float*>(after);
     int* const sources = reinterpret_cast<int*>(after + layout.staging_bytes);
     const InputBarriers of_inputs{ptx::shared_address(barriers)};
     const WeightBarriers of_weights{of_inputs.address + InputBarriers::bytes};
@@ -90,7 +90,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
       const int warp = ptx::uniform(threadIdx.x / 32);
       auto parts = Parts::adder(after + layout.staging_bytes + layout.sources_bytes, of_parts);
       compute(arguments, geometry, all, inputs, weights, of_inputs, of_weights, warp / 4, parts,
-              staging + warp * 8 * shared::warpgroup_staged_pitch);
+              after + warp * (layout.staging_bytes / computing_warps));
     } else {
       if constexpr (takes_registers) ptx::setmaxnreg_dec<shared::loading_registers(tile)>();
       const int thread = int(threadIdx.x) - shared::warpgroup_computing;
@@ -143,7 +143,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
   template <class Adder>
   static void compute(const shared::Arguments& arguments, const Geometry& geometry, const Tiles& all, unsigned inputs,
                       unsigned weights, const InputBarriers& of_inputs, const WeightBarriers& of_weights, int warpgroup,
-                      Adder& parts, float* staging) {
+                      Adder& parts, unsigned char* staging) {
     Ring<tile.input_stages> input;
     Ring<tile.weight_stages> weight;
     int segments[tile.segments];
@@ -216,7 +216,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
         release(of_weights, reading_weights, !Load::resident);
         release(of_inputs, reading_inputs, true);
       }
-      parts.add(sums, part, [&](const typename Store::Sums& whole) {
+      parts.add(sums, part, [&](typename Store::Sums& whole) {
         Store::store(whole, arguments, geometry, Base::tile_at(all, part.tile_index), warpgroup, staging);
       });
     }

@@ -42,6 +42,8 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
       return {hi, __builtin_bit_cast(unsigned, value - __builtin_bit_cast(float, hi)) + 0x1000u};
     } else if constexpr (Config::rounding == shared::Rounding::tf32_rna) {
       return {bits + 0x1000u};
+    } else if constexpr (Config::rounding == shared::Rounding::tf32_rn) {
+      return {ptx::cvt_rn_tf32_f32(value)};
     } else {
       return {__builtin_bit_cast(unsigned, round_to<Config::rounding>(value))};
     }

@@ -3,7 +3,7 @@
 // where there are few, leave the same bits.
 #pragma once
 
-#include "tapconv/warpgroup_store.cuh"
+#include "tapconv/warpgroup_tile.cuh"
 
 namespace tapconv {
 
@@ -12,15 +12,15 @@ struct WarpgroupParts : WarpgroupTiles<Config> {
   using Base = WarpgroupTiles<Config>;
   using Base::tile;
   using typename Base::Part;
-  // Of a thread: of one part, and what is stored, see WarpgroupStore::Sums.
+  // Of a thread: of one part, and what is stored, see WarpgroupTiles::Sums.
   using Sums = float[tile.segments][tile.channel_blocks][tile.columns / 2];
-  using Whole = typename WarpgroupStore<Config>::Sums;
+  using Whole = typename Base::Sums;
   static constexpr int segments = tile.segments, channel_blocks = tile.channel_blocks, registers = tile.columns / 2;
 
   // add() takes the sums of a part and calls store() with those of all, once they are there.
   struct Single {
     template <class Store>
-    void add(const Sums& sums, const Part&, const Store& store) {
+    void add(Sums& sums, const Part&, const Store& store) {
       store(sums);
     }
     void end() {}

@@ -1,7 +1,7 @@
 // How a warpgroup kernel's sums leave.
 #pragma once
 
-#include "tapconv/warpgroup_tile.cuh"
+#include "tapconv/warpgroup_exact.cuh"
 
 namespace tapconv {
 
@@ -9,33 +9,12 @@ template <class Config>
 struct WarpgroupStore : WarpgroupTiles<Config> {
   using Base = WarpgroupTiles<Config>;
   using Base::shape, Base::tile, Base::layout;
-  using typename Base::Index, typename Base::Geometry, typename Base::Tile;
+  using typename Base::Index, typename Base::Geometry, typename Base::Tile, typename Base::Place;
+  using typename Base::BlockSums, typename Base::Sums;
+  using Base::place, Base::is_channel, Base::first_column, Base::share;
   using Output = typename Config::Output;
   using Epilogue = tapconv::Epilogue<Config>;
-
-  // The columns of an instruction that a block stores: each of a cluster its share.
-  static constexpr int share = tile.columns / tile.cluster;
-  static int first_column() { return tile.cluster == 1 ? 0 : int(blockIdx.x % tile.cluster) * share; }
-
-  // Of a thread: [segment][block of channels][register]. Register 4j + e of lane l is row 16 * warp + l / 4 + 8 * (e /
-  // 2), column 8j + 2 * (l % 4) + e % 2 of the instruction's matrix.
-  using Sums = float[tile.segments][tile.channel_blocks][share / 2];
-
-  // An output position.
-  struct Place {
-    Index image, at[3];
-    bool exists;
-  };
-
-  static Place place(const Geometry& geometry, const Tile& tile_at, int segment, int index) {
-    const shared::TilePlace in_tile = shared::segment_place(tile, segment, index);
-    Place to{.image = tile_at.image + in_tile.image,
-             .at = {tile_at.at[0] + in_tile.at[0], tile_at.at[1] + in_tile.at[1], tile_at.at[2] + in_tile.at[2]},
-             .exists = true};
-    to.exists = to.image < geometry.batch() && to.at[0] < geometry.template axis<0>().output &&
-                to.at[1] < geometry.template axis<1>().output && to.at[2] < geometry.template axis<2>().output;
-    return to;
-  }
+  using Exact = WarpgroupExact<Config>;
 
   static long long offset(const shared::Strides& strides, const Place& place, long long channel) {
     return place.image * strides.outer + channel * strides.inner + place.at[0] * strides.axis[0] +
@@ -64,10 +43,6 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
 
     // What is stored of a sum `columns` further along W.
     Output value(float sum, long long channel, int columns = 0) const {
-      if constexpr (tile.parts == 2) {
-        if (!is_finite(sum))
-          sum = exact_sum(arguments, group, channel, place.image, place.at[0], place.at[1], place.at[2] + columns);
-      }
       const shared::Strides strides = geometry.residual_strides();
       return Epilogue::finish(sum, group * shape.out_channels + channel,
                               residual + channel * strides.inner + columns * strides.axis[2], arguments.tensors);
@@ -76,55 +51,9 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     void store(float sum, long long channel) const { *at(channel) = value(sum, channel); }
   };
 
-  static bool is_channel(int channel) {
-    return shape.out_channels % layout.block_channels == 0 || channel < shape.out_channels;
-  }
-
-  static bool is_finite(float value) { return (__builtin_bit_cast(unsigned, value) & 0x7f800000u) != 0x7f800000u; }
-
-  // An output by fused multiply-adds: parts of numbers that are not finite, or almost, do not add up. The weights are
-  // the sums of their parts.
-  static __noinline__ float exact_sum(const shared::Arguments& arguments, long long group, long long channel,
-                                      Index image, Index at0, Index at1, Index at2) {
-    const Geometry geometry{arguments.sizes};
-    const Place place{.image = image, .at = {at0, at1, at2}, .exists = true};
-    const shared::Strides strides = geometry.input_strides();
-    const float* const weights = static_cast<const float*>(arguments.tensors.weight);
-    const typename Config::Input* const input =
-        static_cast<const typename Config::Input*>(arguments.tensors.input) + place.image * strides.outer;
-    const long long block = group * layout.channel_blocks + channel / layout.block_channels;
-    float sum = 0;
-    for (long long c = 0; c < shape.in_channels; ++c) {
-      for (int tap = 0; tap < layout.taps; ++tap) {
-        const int t[3] = {tap / layout.axis[2].taps / layout.axis[1].taps,
-                          tap / layout.axis[2].taps % layout.axis[1].taps, tap % layout.axis[2].taps};
-        const long long pair =
-            (block * layout.chunks + c / (8 * tile.steps)) * layout.pairs + tap * tile.steps + c / 8 % tile.steps;
-        const long long unit = pair * layout.pair + c / 4 % 2 * layout.block_channels + channel % layout.block_channels;
-        const float w = weights[4 * unit + c % 4] + weights[4 * (unit + layout.pair_part) + c % 4];
-        long long from = (group * shape.in_channels + c) * strides.inner;
-        const bool exists = add_source<0>(geometry, place, t[0], strides, from) &&
-                            add_source<1>(geometry, place, t[1], strides, from) &&
-                            add_source<2>(geometry, place, t[2], strides, from);
-        sum = multiply_add(exists ? to_number(input[from]) : 0.0f, w, sum);
-      }
-    }
-    return sum;
-  }
-
-  template <int i>
-  static bool add_source(const Geometry& geometry, const Place& place, int tap, const shared::Strides& strides,
-                         long long& offset) {
-    constexpr shared::StoredAxis axis = layout.axis[i];
-    const Index from = shared::source_position(Index(place.at[i] * axis.stride + tap * axis.dilation + axis.first),
-                                               Index(geometry.template axis<i>().input), shape.boundary);
-    offset += from * strides.axis[i];
-    return from >= 0;
-  }
-
   // Stores a warpgroup's sums. `staging` is the warp's, of WarpgroupLayout::staging_bytes.
-  static void store(const Sums& sums, const shared::Arguments& arguments, const Geometry& geometry, const Tile& at,
-                    int warpgroup, float* staging) {
+  static void store(Sums& sums, const shared::Arguments& arguments, const Geometry& geometry, const Tile& at,
+                    int warpgroup, unsigned char* staging) {
     const int first_segment = tile.split_channels ? 0 : warpgroup * tile.segments;
     constexpr int block_channels = tile.pixels_are_rows ? tile.columns : shared::warpgroup_rows;
     const int first_channel =
@@ -134,11 +63,16 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     for (int s = 0; s < tile.segments; ++s) {
 #pragma unroll
       for (int b = 0; b < tile.channel_blocks; ++b) {
-        const int channel = first_channel + b * block_channels + (tile.pixels_are_rows ? first_column() : 0);
+        const int channel = first_channel + b * block_channels;
+        if constexpr (tile.parts == 2)
+          Exact::repair(sums[s][b], arguments, geometry, at, first_segment + s, channel,
+                        reinterpret_cast<float*>(staging));
         if constexpr (tile.pixels_are_rows)
           block.store_rows(sums[s][b], first_segment + s, channel);
+        else if constexpr (is_run)
+          block.store_run(sums[s][b], first_segment + s, channel, staging);
         else
-          block.store_staged(sums[s][b], first_segment + s, channel, staging);
+          block.store_staged(sums[s][b], first_segment + s, channel, reinterpret_cast<float*>(staging));
       }
     }
   }
@@ -151,7 +85,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     Target target(const Place& place) const { return {geometry, arguments, at.group, place}; }
 
     // Pixels are rows: eight lanes have neighbouring ones.
-    void store_rows(const float (&sums)[share / 2], int segment, int channel) const {
+    void store_rows(const BlockSums& sums, int segment, int channel) const {
       const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
@@ -162,7 +96,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
         for (int j = 0; j < share / 8; ++j) {
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
-            const int k = channel + 8 * j + 2 * (lane % 4) + e;
+            const int k = channel + first_column() + 8 * j + 2 * (lane % 4) + e;
             if (is_channel(k)) pixel.store(sums[4 * j + 2 * half + e], k);
           }
         }
@@ -171,7 +105,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
 
     // Pixels are columns: 8 channels of up to 128 pixels pass through shared memory, so that a warp's stores are
     // neighbours.
-    void store_staged(const float (&sums)[share / 2], int segment, int channel, float* staging) const {
+    void store_staged(const BlockSums& sums, int segment, int channel, float* staging) const {
       const int lane = threadIdx.x % 32;
       channel += threadIdx.x / 32 % 4 * 16;
 #pragma unroll
@@ -187,8 +121,6 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
           __syncwarp();
           if constexpr (channels_last)
             store_pixels(segment, from, first, staging);
-          else if constexpr (is_run)
-            store_run(segment, from, first, staging);
           else
             store_groups(segment, from, first, staging);
         }
@@ -222,36 +154,82 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
       }
     }
 
-    // A segment is a run of outputs in memory. Each store begins at a multiple of 32 bytes, wherever the row does: what
-    // is left over on the right is stored with the next pixels.
-    void store_run(int segment, int channel, int first, const float* staging) const {
-      constexpr int per_sector = 32 / sizeof(Output);
-      constexpr int length = share < staged ? share : staged;
+    // A segment is a run of outputs in memory: 8 channels of a piece of it pass through shared memory, placed such that
+    // a lane moves a unit of 16 bytes, whatever the run's address. What lies outside of units, at both ends, goes one by
+    // one.
+    void store_run(const BlockSums& sums, int segment, int channel, unsigned char* staging) const {
       const Place start = place(geometry, at, segment, first_column());
       if (!start.exists) return;
       const Target run = target(start);
-      const int lane = threadIdx.x % 32;
       const Index left = geometry.template axis<2>().output - start.at[2];
-      const int count = (left < share ? int(left) : share) - first;
-      Output* row = run.at(channel) + first;
-#pragma unroll 4
-      for (int k = 0; k < 8; ++k) {
-        const int end = is_channel(channel + k) ? count : 0;
-        const int shift = int((0 - reinterpret_cast<unsigned long long>(row) / sizeof(Output)) % per_sector);
-        int begin = shift + lane;
-        ptx::forget(begin);  // so that there is one address, and distances from it
-        const float* const from = staging + k * pitch + begin;
-        Output* const to = row + begin;
-        if (first == 0 && lane < shift && lane < end) to[-shift] = run.value(from[-shift], channel + k, lane);
+      const int count = left < share ? int(left) : share;
+      const int lane = threadIdx.x % 32, in_row = lane % 4;
+      const long long pitch = geometry.output_strides().inner;
+      channel += threadIdx.x / 32 % 4 * 16;
 #pragma unroll
-        for (int i = 0; i < length; i += 32) {
-          if (begin + i < end) to[i] = run.value(from[i], channel + k, first + begin + i);
+      for (int half = 0; half < 2; ++half) {
+        const int from = channel + 8 * half, own = from + lane / 4;  // channels
+#pragma unroll
+        for (int first = 0; first < share; first += run_piece) {
+          const int columns = count - first < run_piece ? count - first : run_piece;
+          Output* const row = run.at(from) + first;
+          Output* const mine = row + lane / 4 * pitch;
+          const int lead = lead_of(mine);
+          Output* const staged = reinterpret_cast<Output*>(staging + lane / 4 * row_bytes) + per_unit - lead;
+          __syncwarp();
+          stage_pairs(sums, half, first, lead % 2 == 0, staged + 2 * in_row, [&](float sum, int column) {
+            column += 2 * in_row;
+            // What does not exist has no bias and no residual.
+            const bool exists = (!shape.bias && !shape.residual) || (is_channel(own) && first + column < count);
+            return exists ? run.value(sum, own, first + column) : Output{};
+          });
+          __syncwarp();
+#pragma unroll
+          for (int k = 0; k < 8; ++k) {
+            using Unit = Vector<Output, per_unit>;
+            const Unit unit = *reinterpret_cast<const Unit*>(staging + k * row_bytes + 16 + 16 * lane);
+            Output* const to = row + k * pitch;
+            const int begin = lead_of(to) + per_unit * lane;
+            if (is_channel(from + k) && begin + per_unit <= columns) *reinterpret_cast<Unit*>(to + begin) = unit;
+          }
+          const int mine_columns = is_channel(own) ? columns : 0;
+          const int end = lead + (columns - lead) / per_unit * per_unit;  // of the units
+#pragma unroll
+          for (int i = in_row; i < per_unit - 1; i += 4) {
+            const Output before = staged[i], after = staged[end + i];
+            if (i < lead && i < mine_columns) mine[i] = before;
+            if (end + i < mine_columns) mine[end + i] = after;
+          }
         }
-        row += geometry.output_strides().inner;
+      }
+    }
+
+    // Pairs of a row's sums, `half` of the thread's, from column `first` on.
+    template <class Value>
+    static void stage_pairs(const BlockSums& sums, int half, int first, bool aligned, Output* to, const Value& value) {
+#pragma unroll
+      for (int column = 0; column < run_piece && first + column < share; column += 8) {
+        const int i = (first + column) / 2 + 2 * half;
+        const Output values[] = {value(sums[i], column), value(sums[i + 1], column + 1)};
+        if (aligned) {
+          *reinterpret_cast<Vector<Output, 2>*>(to + column) = {values[0], values[1]};
+        } else {
+          to[column] = values[0];
+          to[column + 1] = values[1];
+        }
       }
     }
   };
+  // Columns of a run that are staged at once; a row of them, and where it begins: where its first unit is the second of
+  // shared memory.
+  static constexpr int run_piece = 512 / sizeof(Output), row_bytes = 512 + 32;
+  static constexpr int per_unit = 16 / sizeof(Output);
+  // Outputs before the first unit of 16 bytes.
+  static int lead_of(const Output* row) {
+    return (0u - unsigned(reinterpret_cast<unsigned long long>(row) / sizeof(Output))) % per_unit;
+  }
   static constexpr int staged = shared::warpgroup_staged_columns, pitch = shared::warpgroup_staged_pitch;
+  static_assert(8 * row_bytes <= shared::warpgroup_staging_bytes && 8 * pitch * 4 <= shared::warpgroup_staging_bytes);
   static constexpr bool is_run = !tile.along_rows && shape.output.axis[2] == 1;
   static constexpr bool channels_last = shape.output.inner == 1;
 };

@@ -34,6 +34,23 @@ struct WarpgroupTiles {
   static_assert(shared::is_consistent(tile, layout));
   static_assert(layout.shared_bytes + shared::warpgroup_barrier_bytes <= 227 * 1024);
 
+  // The columns of an instruction that a block stores: each of a cluster its share.
+  static constexpr int share = tile.columns / tile.cluster;
+  static int first_column() { return tile.cluster == 1 ? 0 : int(blockIdx.x % tile.cluster) * share; }
+
+  // A thread's share of the sums: of an instruction, and [segment][block of channels] of it.
+  using BlockSums = float[share / 2];
+  using Sums = BlockSums[tile.segments][tile.channel_blocks];
+
+  // Where an instruction leaves a register: in 64 rows, 16 a warp, and the share's columns.
+  static int row_of(int i) { return threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + i % 4 / 2 * 8; }
+  static int column_of(int i) { return i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2; }
+
+  // Whether there is such an output channel of a group.
+  static bool is_channel(int channel) {
+    return shape.out_channels % layout.block_channels == 0 || channel < shape.out_channels;
+  }
+
   // Where a tile begins.
   struct Tile {
     long long group, channel;  // group, and first output channel in it
@@ -107,6 +124,22 @@ struct WarpgroupTiles {
     }
     to.image = Index(index % all.images) * tile.images;
     to.group = index / all.images;
+    return to;
+  }
+
+  // An output position.
+  struct Place {
+    Index image, at[3];
+    bool exists;
+  };
+
+  static Place place(const Geometry& geometry, const Tile& tile_at, int segment, int index) {
+    const shared::TilePlace in_tile = shared::segment_place(tile, segment, index);
+    Place to{.image = tile_at.image + in_tile.image,
+             .at = {tile_at.at[0] + in_tile.at[0], tile_at.at[1] + in_tile.at[1], tile_at.at[2] + in_tile.at[2]},
+             .exists = true};
+    to.exists = to.image < geometry.batch() && to.at[0] < geometry.template axis<0>().output &&
+                to.at[1] < geometry.template axis<1>().output && to.at[2] < geometry.template axis<2>().output;
     return to;
   }
 };

@@ -32,9 +32,12 @@ inline constexpr int warpgroup_unit_bytes = 16;    // four channels of a pixel, 
 inline constexpr int warpgroup_threads = 384;
 inline constexpr int warpgroup_computing = 256;  // threads of them
 inline constexpr int warpgroup_loaders = 96;  // threads that load inputs; the fourth warp of their group loads weights
-inline constexpr int warpgroup_staged_columns = 128;  // pixels of 8 channels that a warp moves to the output at once
-// 8 more, so that what leaves can begin at a multiple of 32 bytes; rows then begin in different banks, too.
+// On its way to the output a warp's share of the sums passes through shared memory, 8 channels at a time: of 128
+// pixels, or of 512 bytes of a run and what is left over of the sector before. Rows begin in different banks.
+inline constexpr int warpgroup_staged_columns = 128;
 inline constexpr int warpgroup_staged_pitch = warpgroup_staged_columns + 8;
+inline constexpr int warpgroup_staging_bytes = 8 * warpgroup_staged_pitch * 4;
+inline constexpr int warpgroup_repaired = 16;  // sums of a lane that pass through it to be computed again
 inline constexpr int warpgroup_barrier_bytes = 512;  // at most, of static shared memory
 
 // Registers of a thread. A kernel is launched with 168; computing threads that need more take them from the others.
@@ -47,7 +50,7 @@ constexpr int sum_registers(const WarpgroupTile& tile) {
   return accumulators(tile) * (keeps_totals(tile) ? 2 : 1) + (tile.promoted ? tile.columns / 2 : 0);
 }
 constexpr int computing_registers(const WarpgroupTile& tile) {
-  const int wanted = tile.promoted || tile.splits > 1 ? (sum_registers(tile) + 56) / 8 * 8 : 168;
+  const int wanted = (sum_registers(tile) + (tile.promoted || tile.splits > 1 ? 56 : 48)) / 8 * 8;
   return wanted < 168 ? 168 : wanted;
 }
 constexpr int loading_registers(const WarpgroupTile& tile) { return 3 * 168 - 2 * computing_registers(tile); }
@@ -57,7 +60,7 @@ inline constexpr int most_sum_registers = 160;
 // Items of 8 channels that a loader can have in flight.
 constexpr int most_loading(const WarpgroupTile& tile) {
   const int fitting = (loading_registers(tile) - 36) / 9;
-  return fitting < 2 ? 2 : fitting > 9 ? 9 : fitting;
+  return fitting < 2 ? 2 : fitting > 14 ? 14 : fitting;
 }
 
 // The input positions of one axis that a tile needs, in the order in which they are stored: `slots` sequences of
@@ -176,7 +179,8 @@ constexpr WarpgroupLayout warpgroup_layout(const Shape& shape, const WarpgroupTi
   to.weight_stage = tile.pairs * to.pair;
   to.stages = ceil_divide(to.pairs, tile.pairs);
   // A warp moves 8 output channels of a segment at a time, or writes from its registers.
-  to.staging_bytes = tile.pixels_are_rows ? 0 : 8 * 8 * warpgroup_staged_pitch * 4;
+  to.staging_bytes = warpgroup_computing / 32 *
+                     (!tile.pixels_are_rows ? warpgroup_staging_bytes : tile.parts == 2 ? 32 * 4 * warpgroup_repaired : 0);
   // Where each stored pixel comes from.
   to.sources_bytes = ceil_divide(to.pixels, warpgroup_loaders) * warpgroup_loaders * 4;
   // The sums of a part, for the other blocks of the cluster.

@@ -41,6 +41,10 @@ inline unsigned short cvt_rn_bf16_f32(float value) {
       __builtin_bit_cast(unsigned, shared::round_operand(value, shared::Rounding::bf16)) >> 16);
 }
 
+inline unsigned cvt_rn_tf32_f32(float value) {
+  return __builtin_bit_cast(unsigned, shared::round_operand(value, shared::Rounding::tf32_rn));
+}
+
 unsigned shared_address(const void* pointer);
 unsigned char* dynamic_shared();
 void st_shared_v4(unsigned address, const unsigned (&values)[4]);

@@ -1,0 +1,86 @@
+// Sums of 3xTF32 that are not finite: parts of numbers that are not finite, or almost, do not add up. They are computed
+// again, by fused multiply-adds; the weights are the sums of their parts.
+#pragma once
+
+#include "tapconv/warpgroup_tile.cuh"
+
+namespace tapconv {
+
+template <class Config>
+struct WarpgroupExact : WarpgroupTiles<Config> {
+  using Base = WarpgroupTiles<Config>;
+  using Base::shape, Base::tile, Base::layout;
+  using typename Base::Index, typename Base::Geometry, typename Base::Tile, typename Base::Place, typename Base::Sums;
+
+  static bool is_finite(float value) { return (__builtin_bit_cast(unsigned, value) & 0x7f800000u) != 0x7f800000u; }
+
+  // Of a warpgroup's block of channels in a segment. `slots` is memory of the warp: it holds `turn` registers of every
+  // lane at a time, so that there is one place in the code which computes sums.
+  static void repair(typename Base::BlockSums& sums, const shared::Arguments& arguments, const Geometry& geometry,
+                     const Tile& at, int segment, int channel, float* slots) {
+    constexpr int turn = shared::warpgroup_repaired, registers = Base::share / 2;
+    float magnitude = 0;
+#pragma unroll
+    for (int i = 0; i < registers; ++i) magnitude += fabsf(sums[i]);
+    if (!__any_sync(~0u, !is_finite(magnitude))) return;
+    __syncwarp();
+    float* const slot = slots + threadIdx.x % 32;
+#pragma unroll
+    for (int first = 0; first < registers; first += turn) {
+#pragma unroll
+      for (int i = 0; i < turn && first + i < registers; ++i) slot[32 * i] = sums[first + i];
+#pragma unroll 1
+      for (int i = 0; i < turn && first + i < registers; ++i) {
+        if (is_finite(slot[32 * i])) continue;
+        const int row = Base::row_of(first + i), column = Base::first_column() + Base::column_of(first + i);
+        const Place place = Base::place(geometry, at, segment, tile.pixels_are_rows ? row : column);
+        const int of = channel + (tile.pixels_are_rows ? column : row);
+        if (place.exists && Base::is_channel(of)) slot[32 * i] = exact_sum(arguments, geometry, at.group, of, place);
+      }
+#pragma unroll
+      for (int i = 0; i < turn && first + i < registers; ++i) sums[first + i] = slot[32 * i];
+    }
+    __syncwarp();
+  }
+
+ private:
+  static float exact_sum(const shared::Arguments& arguments, const Geometry& geometry, long long group,
+                         long long channel, const Place& place) {
+    const shared::Strides strides = geometry.input_strides();
+    const float* const weights = static_cast<const float*>(arguments.tensors.weight);
+    const typename Config::Input* const input =
+        static_cast<const typename Config::Input*>(arguments.tensors.input) + place.image * strides.outer;
+    const long long block = group * layout.channel_blocks + channel / layout.block_channels;
+    float sum = 0;
+#pragma unroll 1
+    for (long long c = 0; c < shape.in_channels; ++c) {
+#pragma unroll 1
+      for (int tap = 0; tap < layout.taps; ++tap) {
+        const int t[3] = {tap / layout.axis[2].taps / layout.axis[1].taps,
+                          tap / layout.axis[2].taps % layout.axis[1].taps, tap % layout.axis[2].taps};
+        const long long pair =
+            (block * layout.chunks + c / (8 * tile.steps)) * layout.pairs + tap * tile.steps + c / 8 % tile.steps;
+        const long long unit = pair * layout.pair + c / 4 % 2 * layout.block_channels + channel % layout.block_channels;
+        const float w = weights[4 * unit + c % 4] + weights[4 * (unit + layout.pair_part) + c % 4];
+        long long from = (group * shape.in_channels + c) * strides.inner;
+        const bool exists = add_source<0>(geometry, place, t[0], strides, from) &&
+                            add_source<1>(geometry, place, t[1], strides, from) &&
+                            add_source<2>(geometry, place, t[2], strides, from);
+        sum = multiply_add(exists ? to_number(input[from]) : 0.0f, w, sum);
+      }
+    }
+    return sum;
+  }
+
+  template <int i>
+  static bool add_source(const Geometry& geometry, const Place& place, int tap, const shared::Strides& strides,
+                         long long& offset) {
+    constexpr shared::StoredAxis axis = layout.axis[i];
+    const Index from = shared::source_position(Index(place.at[i] * axis.stride + tap * axis.dilation + axis.first),
+                                               Index(geometry.template axis<i>().input), shape.boundary);
+    offset += from * strides.axis[i];
+    return from >= 0;
+  }
+};
+
+}  // namespace tapconv
