@@ -39,12 +39,12 @@ struct Reduction {
   }
 };
 
-/// Sizes to cut an axis of `length` into: powers of two, and what divides it evenly.
-std::vector<int> cuts(std::int64_t length, int unit, int most) {
+/// Sizes to cut an axis of `length` into: powers of two, one of them `wanted` or more, and what divides it evenly.
+std::vector<int> cuts(std::int64_t length, int unit, int most, int wanted) {
   std::set<int> sizes;
   for (int size = unit; size <= most; size *= 2) {
     sizes.insert(size);
-    if (size >= length) break;
+    if (size >= length && size >= wanted) break;
   }
   for (int parts = 1; parts <= 8; ++parts) {
     const std::int64_t part = divide_up(divide_up(length, parts), unit) * unit;
@@ -132,9 +132,10 @@ class Enumeration {
     const auto& output = sizes_.output;
     for (const bool along_rows : {false, true}) {
       tile.along_rows = along_rows;
-      for (const int w : cuts(output[2], 8, 256)) {
-        for (const int h : cuts(output[1], 1, 64)) {
-          for (const int d : cuts(output[0], 1, 16)) {
+      // A segment has groups of 8 pixels for each block of a cluster.
+      for (const int w : cuts(output[2], 8, 256, along_rows ? 8 : 8 * tile.cluster)) {
+        for (const int h : cuts(output[1], 1, 64, along_rows ? tile.cluster : 1)) {
+          for (const int d : cuts(output[0], 1, 16, 1)) {
             for (int n = 1; n <= 8; n *= 2) {
               if (n > 1 && (n / 2 >= images || d < output[0] || h < output[1] || w < output[2])) continue;
               if (d > 1 && h < output[1] && h < 4) continue;  // slabs that are thin twice have halos alone
