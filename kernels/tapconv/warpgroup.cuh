@@ -152,7 +152,8 @@ struct Warpgroup : WarpgroupTiles<Config> {
 
     for (Part part{all}; part.exists(); part.advance()) {
       Sums sums;
-      if constexpr (tile.promoted) {
+      // Also so that their registers are free while parts are added: instructions read what they accumulate to.
+      if constexpr (tile.promoted || tile.splits > 1) {
 #pragma unroll
         for (int s = 0; s < tile.segments; ++s) {
 #pragma unroll

@@ -56,7 +56,8 @@ inline constexpr int most_sum_registers = 160;
 
 // Items of 8 channels that a loader can have in flight.
 constexpr int most_loading(const WarpgroupTile& tile) {
-  const int fitting = (loading_registers(tile) - 36) / 9;
+  const int others = tile.splits > 1 ? 45 : 36;  // registers
+  const int fitting = (loading_registers(tile) - others) / 9;
   return fitting < 2 ? 2 : fitting > 9 ? 9 : fitting;
 }
 
