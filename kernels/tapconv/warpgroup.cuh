@@ -4,7 +4,7 @@
 // Mapping. The instruction multiplies 64 rows (M) by N columns over 8 channels of one tap. Rows are output channels and
 // columns pixels, or the other way round where 64 channels would waste too much. Two warpgroups compute a tile: the
 // same pixels and different channels, or the same channels and different pixels. Blocks are persistent: each takes
-// every gridDim.x-th tile.
+// every gridDim.x-th tile. Sums may have parts, each of some chunks; the blocks of a cluster can share them.
 //
 // Data flow. Inputs: global -> registers, rounded (split for 3xTF32) -> shared, by 96 threads of a third warpgroup;
 // once for all taps. Weights: packed -> shared, by bulk copies of one thread of it. Both -> wgmma -> sums in registers
@@ -15,12 +15,14 @@
 //   weights  [stage][pair][part][unit of 2][output channel]
 //   staging  [warp][8 channels][128 + 8 pixels], binary32
 //   sources  [stored pixel]: where it comes from, of the tile that is loaded
+//   exchange [four sums][thread], of a part, where blocks share a tile
 // 8 pixels, or 8 output channels, that follow each other are a core matrix of the instruction.
 //
 // Barriers. full: inputs, an arrival of each loader; weights, one arrival and the bytes. empty: an arrival of each of
 // the 8 computing warps, when the instructions that read the stage have ended.
+// Parts: warpgroup_parts.cuh.
 //
-// Registers: 168 at the launch. Promoted sums can need more, which the loaders give away.
+// Registers: 168 at the launch. Promoted sums, and those of parts, can need more, which the loaders give away.
 #pragma once
 
 #include "tapconv/warpgroup_load.cuh"

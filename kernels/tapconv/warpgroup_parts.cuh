@@ -53,7 +53,7 @@ struct WarpgroupParts : WarpgroupTiles<Config> {
   // Each block writes its part to shared memory, and adds its share of the columns of all. A thread meets what threads
   // of its number wrote in the other blocks.
   struct InCluster {
-    Vector<float, 4>* own;  // the thread's first four registers; the next four are those of all threads apart
+    Vector<float, 4>* own;   // the thread's first four registers; the next four are those of all threads apart
     unsigned written, read;  // barriers: arrivals of all computing warps of the cluster
     unsigned parity = 0;
 
@@ -119,15 +119,14 @@ struct WarpgroupParts : WarpgroupTiles<Config> {
       const unsigned lane = threadIdx.x % 32;
       if (lane < tile.cluster) ptx::mbarrier_arrive_cluster(ptx::mapa(barrier, lane));
     }
-
   };
 
-  // Of one thread of the block, at the beginning. Both of a cluster's blocks know that of each other when they have met.
+  // Of one thread of the block, at the beginning. Both of a cluster's blocks know that of each other when they have
+  // met.
   static constexpr int barrier_bytes = tile.cluster > 1 ? 2 * 8 : 0;
   static void init(unsigned barriers) {
     if constexpr (tile.cluster > 1) {
-      for (int i = 0; i < 2; ++i)
-        ptx::mbarrier_init(barriers + 8 * i, tile.cluster * shared::warpgroup_computing / 32);
+      for (int i = 0; i < 2; ++i) ptx::mbarrier_init(barriers + 8 * i, tile.cluster * shared::warpgroup_computing / 32);
     }
   }
   static void meet() {

@@ -52,11 +52,19 @@ Support WarpgroupSolver::supports(const Task& task, const DeviceModel& device) c
 
 std::vector<Candidate> WarpgroupSolver::candidates(const Task& task, const DeviceModel& device) const {
   constexpr std::size_t most = 48;
-  std::vector<Candidate> all;
+  std::vector<Candidate> all, of_clusters;
   for (const shared::WarpgroupTile& tile : warpgroup_tiles(task, device))
-    all.push_back(warpgroup_estimate(task, tile, device));
-  std::ranges::stable_sort(all, {}, &Candidate::predicted_ms);
-  if (all.size() > most) all.resize(most);
+    (tile.cluster == 1 ? all : of_clusters).push_back(warpgroup_estimate(task, tile, device));
+  const auto keep_best = [](std::vector<Candidate>& candidates, std::size_t count) {
+    std::ranges::stable_sort(candidates, {}, &Candidate::predicted_ms);
+    if (candidates.size() > count) candidates.resize(count);
+  };
+  // Where a tile's parts can be in one block or in several, half of each: the model shall not forget one of them.
+  const std::size_t count = of_clusters.empty() ? most : most / 2;
+  keep_best(all, count);
+  keep_best(of_clusters, count);
+  all.insert(all.end(), of_clusters.begin(), of_clusters.end());
+  keep_best(all, most);
   return all;
 }
 
@@ -93,9 +101,8 @@ KernelPlan warpgroup_plan(const Task& task, const shared::WarpgroupTile& tile, c
       .source = source("tapconv_warpgroup", fmt::format("{}, 1", shared::warpgroup_threads), "run", tile.cluster),
       .launch =
           [task, tile, layout, facts = device.facts](const shared::Sizes& sizes) {
-            const std::int64_t clusters =
-                std::min<std::int64_t>(warpgroup_tile_count(task, tile, sizes),
-                                       std::max(facts.multiprocessors / tile.cluster, 1));
+            const std::int64_t clusters = std::min<std::int64_t>(warpgroup_tile_count(task, tile, sizes),
+                                                                 std::max(facts.multiprocessors / tile.cluster, 1));
             return cuda::LaunchShape{.grid = {clusters * tile.cluster, 1, 1},
                                      .block = {shared::warpgroup_threads, 1, 1},
                                      .dynamic_shared_bytes = static_cast<int>(layout.shared_bytes),

@@ -191,7 +191,8 @@ class Enumeration {
     const WarpgroupLayout one = shared::warpgroup_layout(shape_, tile);
     if (one.input_stage > 1 << 14) return false;
     const std::int64_t room = shared_bytes_ - shared::warpgroup_barrier_bytes - one.staging_bytes - one.sources_bytes -
-                              one.exchange_bytes - std::int64_t{tile.input_stages} * one.input_stage * shared::warpgroup_unit_bytes;
+                              one.exchange_bytes -
+                              std::int64_t{tile.input_stages} * one.input_stage * shared::warpgroup_unit_bytes;
     const std::int64_t pair_bytes = std::int64_t{one.pair} * shared::warpgroup_unit_bytes;
     const std::int64_t fitting = room / pair_bytes;
     const int least = tile.promoted ? 1 : 2;
@@ -204,7 +205,8 @@ class Enumeration {
     }
     if (fitting < std::int64_t{least} * tile.pairs) return false;
     const std::int64_t stages_of_chunk = divide_up(one.pairs, tile.pairs);
-    const bool all_fit = tile.cluster == 1 && stages_of_chunk * one.chunks * tile.pairs <= fitting && stages_of_chunk * one.chunks <= 12;
+    const bool all_fit =
+        tile.cluster == 1 && stages_of_chunk * one.chunks * tile.pairs <= fitting && stages_of_chunk * one.chunks <= 12;
     tile.weight_stages = static_cast<int>(all_fit ? stages_of_chunk * one.chunks
                                                   : std::clamp<std::int64_t>(fitting / tile.pairs, least, 6));
     if (!is_legal(tile)) return false;
@@ -242,11 +244,11 @@ bool has_warpgroup_tile(const Task& task, const DeviceModel& device) {
 }
 
 std::string text(const WarpgroupTile& tile) {
-  const std::string unsplit = fmt::format(
-      "rows={} columns={} blocks={} segments={} split={} tile={}x{}x{}x{} groups={} pairs={} stages={},{}",
-      tile.pixels_are_rows ? "pixels" : "channels", tile.columns, tile.channel_blocks, tile.segments,
-      tile.split_channels ? "channels" : "pixels", tile.images, tile.extent[0], tile.extent[1], tile.extent[2],
-      tile.along_rows ? "H" : "W", tile.pairs, tile.input_stages, tile.weight_stages);
+  const std::string unsplit =
+      fmt::format("rows={} columns={} blocks={} segments={} split={} tile={}x{}x{}x{} groups={} pairs={} stages={},{}",
+                  tile.pixels_are_rows ? "pixels" : "channels", tile.columns, tile.channel_blocks, tile.segments,
+                  tile.split_channels ? "channels" : "pixels", tile.images, tile.extent[0], tile.extent[1],
+                  tile.extent[2], tile.along_rows ? "H" : "W", tile.pairs, tile.input_stages, tile.weight_stages);
   return tile.splits == 1 ? unsplit : unsplit + fmt::format(" splits={} cluster={}", tile.splits, tile.cluster);
 }
 

@@ -345,7 +345,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(std::pair{"Conv2d(48, 72, 3, padding=1, math=tf32) @ 2x48x7x7", 2},
                       std::pair{"Conv2d(96, 24, 3, padding=1) @ 1x96x9x10", 4},
                       std::pair{"Conv1d(448, 72, 1, math=tf32, layout=channels_last) @ 1x448x70", 2},
-                      std::pair{"Conv2d(197, 16, 3, stride=2, math=tf32, residual=True, activation=relu) @ 1x197x9x9", 8},
+                      std::pair{"Conv2d(197, 16, 3, stride=2, math=tf32, residual=True, activation=relu) @ 1x197x9x9",
+                                8},
                       std::pair{"Conv1d(208, 40, 5, groups=2, dilation=2) @ 2x208x20", 2}));
 
 }  // namespace

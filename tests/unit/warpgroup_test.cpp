@@ -141,7 +141,8 @@ TEST(Warpgroup, OffersPartsInOneBlockAndInSeveral) {
   const WarpgroupSolver solver;
   for (const char* text :
        {"Conv2d(512, 512, 3, padding=1) @ 1x512x7x7", "Conv2d(512, 512, 3, padding=1, math=tf32) @ 9x512x7x7",
-        "Conv2d(512, 2048, 1, math=tf32) @ 1x512x7x7", "Conv1d(768, 1536, 1, math=tf32) @ 1x768x896"}) {
+        "Conv2d(512, 2048, 1, math=tf32) @ 1x512x7x7", "Conv1d(768, 1536, 1, math=tf32) @ 1x768x896",
+        "Conv2d(64, 64, 3, padding=1, math=tf32) @ 1x64x56x56"}) {
     const Task task = task_of(text);
     std::set<int> clusters;
     std::set<std::string> orders;

@@ -38,9 +38,7 @@ inline constexpr int warpgroup_staged_pitch = warpgroup_staged_columns + 8;
 inline constexpr int warpgroup_barrier_bytes = 512;  // at most, of static shared memory
 
 // Registers of a thread. A kernel is launched with 168; computing threads that need more take them from the others.
-constexpr int accumulators(const WarpgroupTile& tile) {
-  return tile.segments * tile.channel_blocks * tile.columns / 2;
-}
+constexpr int accumulators(const WarpgroupTile& tile) { return tile.segments * tile.channel_blocks * tile.columns / 2; }
 // Whether a block keeps the sum of the parts before beside that of a part.
 constexpr bool keeps_totals(const WarpgroupTile& tile) { return tile.splits > tile.cluster; }
 constexpr int sum_registers(const WarpgroupTile& tile) {
@@ -247,7 +245,8 @@ constexpr bool is_consistent(const WarpgroupTile& tile, const WarpgroupLayout& l
          accumulators(tile) <= 128 && tile.pairs >= 1 && tile.pairs <= layout.pairs && tile.input_stages >= 1 &&
          tile.weight_stages >= 1 && (tile.parts == 1 || (tile.parts == 2 && tile.promoted)) &&
          // More sums, or promoted segments or blocks, would leave the loaders too few registers.
-         sum_registers(tile) <= most_sum_registers && (!tile.promoted || (tile.segments <= 8 && tile.channel_blocks == 1)) &&
+         sum_registers(tile) <= most_sum_registers &&
+         (!tile.promoted || (tile.segments <= 8 && tile.channel_blocks == 1)) &&
          // A block of a cluster finishes its share of the columns.
          (tile.cluster == 1 || (tile.cluster == tile.splits && tile.columns % (8 * tile.cluster) == 0)) &&
          // Descriptors hold 14 bits of units.
