@@ -91,10 +91,9 @@ KernelPlan warpgroup_plan(const Task& task, const shared::WarpgroupTile& tile, c
   const std::int64_t count = shape.groups * layout.channel_blocks * layout.chunks * layout.pairs * layout.pair_part;
   std::string k_order = fmt::format("chunks of {} channels, taps, steps of 8 channels", 8 * tile.steps);
   if (tile.promoted) k_order += fmt::format("; sums of {} steps promoted", tile.pairs);
-  if (tile.splits > 1) {
-    const bool dynamic = std::ranges::any_of(shape.axis, [](const shared::Axis& axis) { return axis.output == 0; });
-    k_order += fmt::format("; {}{} parts of the chunks", dynamic ? "at most " : "", tile.splits);
-  }
+  if (tile.splits > 1)
+    k_order +=
+        fmt::format("; {}{} parts of the chunks", shared::has_dynamic_output(shape) ? "at most " : "", tile.splits);
   constexpr int packing_threads = 256;
   const std::int64_t full = std::int64_t{device.facts.multiprocessors} * 8;
   return {

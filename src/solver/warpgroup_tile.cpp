@@ -63,7 +63,8 @@ class Enumeration {
   std::vector<WarpgroupTile> all() {
     // A cluster has as many blocks as its kernel was compiled for.
     const int splits = reduction().splits;
-    for (const int cluster : splits == 1 || has_dynamic_output() ? std::vector{1} : std::vector{1, splits}) {
+    for (const int cluster :
+         splits == 1 || shared::has_dynamic_output(shape_) ? std::vector{1} : std::vector{1, splits}) {
       for (const bool pixels_are_rows : {false, true}) {
         for (const bool split_channels : {true, false}) {
           if (pixels_are_rows)
@@ -86,7 +87,7 @@ class Enumeration {
     if (!in_range(tile.columns, 256) || !in_range(tile.channel_blocks, 4) || !in_range(tile.segments, 64) ||
         !in_range(tile.images, 64) || !in_range(tile.extent[0], 64) || !in_range(tile.extent[1], 256) ||
         !in_range(tile.extent[2], 512) || !in_range(tile.pairs, 1 << 12) || !in_range(tile.input_stages, 8) ||
-        !in_range(tile.weight_stages, 16) || (tile.cluster != 1 && has_dynamic_output()) ||
+        !in_range(tile.weight_stages, 16) || (tile.cluster != 1 && shared::has_dynamic_output(shape_)) ||
         std::int64_t{tile.images} * tile.extent[0] * tile.extent[1] * tile.extent[2] > 1 << 14)
       return false;
     const Reduction reduction = this->reduction();
@@ -215,10 +216,6 @@ class Enumeration {
   }
 
   Reduction reduction() const { return {shape_, parts_}; }
-
-  bool has_dynamic_output() const {
-    return std::ranges::any_of(shape_.axis, [](const shared::Axis& axis) { return axis.output == 0; });
-  }
 
   bool is_legal(const WarpgroupTile& tile) const {
     const WarpgroupLayout layout = shared::warpgroup_layout(shape_, tile);

@@ -127,6 +127,11 @@ constexpr int reduction_splits(const Shape& shape, const long long (&outputs)[3]
   return splits;
 }
 
+// Whether the number of parts is known only at the launch.
+constexpr bool has_dynamic_output(const Shape& shape) {
+  return shape.axis[0].output == 0 || shape.axis[1].output == 0 || shape.axis[2].output == 0;
+}
+
 // Where part `part` of a sum begins, in chunks; the last one ends where one more would begin.
 constexpr int part_begin(int chunks, int splits, int part) {
   return static_cast<int>(static_cast<long long>(chunks) * part / splits);
