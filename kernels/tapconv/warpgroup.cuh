@@ -139,7 +139,8 @@ struct Warpgroup : WarpgroupTiles<Config> {
 
   // Whether all stages of a chunk are unrolled, so that the distances of taps are constants. Not where registers are
   // short: the compiler computes them long before they are needed.
-  static constexpr bool unrolled = !tile.promoted && layout.pairs * tile.segments * tile.channel_blocks <= 384;
+  static constexpr bool unrolled =
+      !shared::is_promoted(tile) && layout.pairs * tile.segments * tile.channel_blocks <= 384;
 
   // `parts` is what Parts::adder() made.
   template <class Adder>
@@ -155,7 +156,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
     for (Part part{all}; part.exists(); part.advance()) {
       Sums sums;
       // Also so that their registers are free while parts are added: instructions read what they accumulate to.
-      if constexpr (tile.promoted || tile.splits > 1) {
+      if constexpr (shared::is_promoted(tile) || tile.splits > 1) {
 #pragma unroll
         for (int s = 0; s < tile.segments; ++s) {
 #pragma unroll
@@ -174,7 +175,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
         const auto stage = [&](int number, int pairs) {
           ptx::mbarrier_wait(of_weights.full(weight.slot), Load::resident ? 0 : weight.parity);
           const Descriptor channels = channels_at(weights, weight.slot, warpgroup);
-          if constexpr (tile.promoted) {
+          if constexpr (shared::is_promoted(tile)) {
             add_promoted(sums, pixels, channels, segments, number, pairs);
             release(of_weights, weight.slot, !Load::resident);
           } else {
@@ -208,13 +209,13 @@ struct Warpgroup : WarpgroupTiles<Config> {
           for (int number = 0; number + 1 < layout.stages; ++number) stage(number, tile.pairs);
           stage(layout.stages - 1, Load::last_pairs);
         }
-        if constexpr (tile.promoted)
+        if constexpr (shared::is_promoted(tile))
           release(of_inputs, input.slot, true);
         else
           reading_inputs = input.slot;
         input.advance();
       }
-      if constexpr (!tile.promoted) {
+      if constexpr (!shared::is_promoted(tile)) {
         ptx::wgmma_wait_group<0>();
         release(of_weights, reading_weights, !Load::resident);
         release(of_inputs, reading_inputs, true);

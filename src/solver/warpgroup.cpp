@@ -12,9 +12,9 @@ std::string tile_member(const shared::WarpgroupTile& t) {
   return fmt::format(
       "  static constexpr shared::WarpgroupTile tile = {{.pixels_are_rows = {}, .columns = {}, .channel_blocks = {}, "
       ".segments = {}, .split_channels = {}, .images = {}, .extent = {{{}, {}, {}}}, .along_rows = {}, .steps = {}, "
-      ".pairs = {}, .input_stages = {}, .weight_stages = {}, .parts = {}, .promoted = {}{}}};\n",
+      ".pairs = {}, .input_stages = {}, .weight_stages = {}, .parts = {}{}}};\n",
       t.pixels_are_rows, t.columns, t.channel_blocks, t.segments, t.split_channels, t.images, t.extent[0], t.extent[1],
-      t.extent[2], t.along_rows, t.steps, t.pairs, t.input_stages, t.weight_stages, t.parts, t.promoted,
+      t.extent[2], t.along_rows, t.steps, t.pairs, t.input_stages, t.weight_stages, t.parts,
       t.splits == 1 ? "" : fmt::format(", .splits = {}, .cluster = {}", t.splits, t.cluster));
 }
 
@@ -90,7 +90,7 @@ KernelPlan warpgroup_plan(const Task& task, const shared::WarpgroupTile& tile, c
   };
   const std::int64_t count = shape.groups * layout.channel_blocks * layout.chunks * layout.pairs * layout.pair_part;
   std::string k_order = fmt::format("chunks of {} channels, taps, steps of 8 channels", 8 * tile.steps);
-  if (tile.promoted) k_order += fmt::format("; sums of {} steps promoted", tile.pairs);
+  if (shared::is_promoted(tile)) k_order += fmt::format("; sums of {} steps promoted", tile.pairs);
   if (tile.splits > 1)
     k_order +=
         fmt::format("; {}{} parts of the chunks", shared::has_dynamic_output(shape) ? "at most " : "", tile.splits);

@@ -94,8 +94,7 @@ class Enumeration {
     if (tile.splits != reduction.splits) return false;
     tile.steps = reduction.steps;
     tile.parts = parts_;
-    tile.promoted = parts_ == 2;
-    return (!tile.promoted || tile.pairs == reduction.promoted) && is_legal(tile);
+    return (!shared::is_promoted(tile) || tile.pairs == reduction.promoted) && is_legal(tile);
   }
 
   /// The tile that is there for any sizes, if there is any; else nothing.
@@ -184,7 +183,6 @@ class Enumeration {
     const Reduction reduction = this->reduction();
     tile.steps = reduction.steps;
     tile.parts = parts_;
-    tile.promoted = parts_ == 2;
     tile.splits = reduction.splits;
     tile.pairs = 1;
     tile.input_stages = 2;
@@ -196,7 +194,7 @@ class Enumeration {
                               std::int64_t{tile.input_stages} * one.input_stage * shared::warpgroup_unit_bytes;
     const std::int64_t pair_bytes = std::int64_t{one.pair} * shared::warpgroup_unit_bytes;
     const std::int64_t fitting = room / pair_bytes;
-    const int least = tile.promoted ? 1 : 2;
+    const int least = shared::is_promoted(tile) ? 1 : 2;
     if (reduction.promoted) {
       tile.pairs = reduction.promoted;
     } else {

@@ -61,7 +61,7 @@ TEST(Warpgroup, EveryTileIsReadFromItsText) {
       ASSERT_TRUE(read.has_value()) << spelled;
       EXPECT_EQ(spelled, tapconv::text(*read));
       EXPECT_EQ(tile.steps, read->steps);
-      EXPECT_EQ(tile.promoted, read->promoted);
+      EXPECT_EQ(tile.parts, read->parts);
       EXPECT_EQ(tile.splits, read->splits);
       EXPECT_EQ(tile.cluster, read->cluster);
     }
