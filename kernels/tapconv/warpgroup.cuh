@@ -4,7 +4,7 @@
 // Mapping. The instruction multiplies 64 rows (M) by N columns over 8 channels of one tap. Rows are output channels and
 // columns pixels, or the other way round where 64 channels would waste too much. Two warpgroups compute a tile: the
 // same pixels and different channels, or the same channels and different pixels. Blocks are persistent: each takes
-// every gridDim.x-th tile.
+// every gridDim.x-th tile. Sums may have parts, each of some chunks; the blocks of a cluster can share them.
 //
 // Data flow. Inputs: global -> registers, rounded (split for 3xTF32) -> shared, by 96 threads of a third warpgroup;
 // once for all taps. Weights: packed -> shared, by bulk copies of one thread of it. Both -> wgmma -> sums in registers
@@ -16,12 +16,14 @@
 //   weights  [stage][pair][part][unit of 2][output channel]
 //   staging  [warp]: sums on their way to the output, see warpgroup_staging_bytes
 //   sources  [stored pixel]: where it comes from, of the tile that is loaded
+//   exchange [four sums][thread], of a part, where blocks share a tile
 // 8 pixels, or 8 output channels, that follow each other are a core matrix of the instruction.
 //
 // Barriers. full: inputs, an arrival of each loader; weights, one arrival and the bytes. empty: an arrival of each of
 // the 8 computing warps, when the instructions that read the stage have ended.
+// Parts: warpgroup_parts.cuh.
 //
-// Registers: 168 at the launch. Promoted sums can need more, which the loaders give away.
+// Registers: 168 at the launch. Promoted sums, and those of parts, can need more, which the loaders give away.
 #pragma once
 
 #include "tapconv/warpgroup_load.cuh"
@@ -137,7 +139,8 @@ struct Warpgroup : WarpgroupTiles<Config> {
 
   // Whether all stages of a chunk are unrolled, so that the distances of taps are constants. Not where registers are
   // short: the compiler computes them long before they are needed.
-  static constexpr bool unrolled = !tile.promoted && layout.pairs * tile.segments * tile.channel_blocks <= 384;
+  static constexpr bool unrolled =
+      !shared::is_promoted(tile) && layout.pairs * tile.segments * tile.channel_blocks <= 384;
 
   // `parts` is what Parts::adder() made.
   template <class Adder>
@@ -152,7 +155,8 @@ struct Warpgroup : WarpgroupTiles<Config> {
 
     for (Part part{all}; part.exists(); part.advance()) {
       Sums sums;
-      if constexpr (tile.promoted) {
+      // Also so that their registers are free while parts are added: instructions read what they accumulate to.
+      if constexpr (shared::is_promoted(tile) || tile.splits > 1) {
 #pragma unroll
         for (int s = 0; s < tile.segments; ++s) {
 #pragma unroll
@@ -171,7 +175,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
         const auto stage = [&](int number, int pairs) {
           ptx::mbarrier_wait(of_weights.full(weight.slot), Load::resident ? 0 : weight.parity);
           const Descriptor channels = channels_at(weights, weight.slot, warpgroup);
-          if constexpr (tile.promoted) {
+          if constexpr (shared::is_promoted(tile)) {
             add_promoted(sums, pixels, channels, segments, number, pairs);
             release(of_weights, weight.slot, !Load::resident);
           } else {
@@ -205,13 +209,13 @@ struct Warpgroup : WarpgroupTiles<Config> {
           for (int number = 0; number + 1 < layout.stages; ++number) stage(number, tile.pairs);
           stage(layout.stages - 1, Load::last_pairs);
         }
-        if constexpr (tile.promoted)
+        if constexpr (shared::is_promoted(tile))
           release(of_inputs, input.slot, true);
         else
           reading_inputs = input.slot;
         input.advance();
       }
-      if constexpr (!tile.promoted) {
+      if constexpr (!shared::is_promoted(tile)) {
         ptx::wgmma_wait_group<0>();
         release(of_weights, reading_weights, !Load::resident);
         release(of_inputs, reading_inputs, true);

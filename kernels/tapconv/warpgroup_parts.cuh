@@ -17,6 +17,9 @@ struct WarpgroupParts : WarpgroupTiles<Config> {
   using Whole = typename Base::Sums;
   static constexpr int segments = tile.segments, channel_blocks = tile.channel_blocks, registers = tile.columns / 2;
 
+  // Adds nothing to any number, so that the first part needs no code of its own.
+  static constexpr float nothing = -0.0f;
+
   // add() takes the sums of a part and calls store() with those of all, once they are there.
   struct Single {
     template <class Store>
@@ -36,8 +39,10 @@ struct WarpgroupParts : WarpgroupTiles<Config> {
 #pragma unroll
         for (int b = 0; b < channel_blocks; ++b) {
 #pragma unroll
-          for (int i = 0; i < registers; ++i)
-            totals[s][b][i] = part.number == 0 ? sums[s][b][i] : tapconv::add(totals[s][b][i], sums[s][b][i]);
+          for (int i = 0; i < registers; ++i) {
+            if (part.number == 0) totals[s][b][i] = nothing;
+            totals[s][b][i] = tapconv::add(totals[s][b][i], sums[s][b][i]);
+          }
         }
       }
       if (part.is_last()) store(totals);
@@ -48,7 +53,7 @@ struct WarpgroupParts : WarpgroupTiles<Config> {
   // Each block writes its part to shared memory, and adds its share of the columns of all. A thread meets what threads
   // of its number wrote in the other blocks.
   struct InCluster {
-    Vector<float, 4>* own;  // the thread's first four registers; the next four are those of all threads apart
+    Vector<float, 4>* own;   // the thread's first four registers; the next four are those of all threads apart
     unsigned written, read;  // barriers: arrivals of all computing warps of the cluster
     unsigned parity = 0;
 
@@ -74,8 +79,16 @@ struct WarpgroupParts : WarpgroupTiles<Config> {
       arrive(written);
       ptx::mbarrier_wait_cluster(written, parity);
       Whole whole;
-      const unsigned first = ptx::shared_address(own + distance(0, 0, part.number * share_fours));
 #pragma unroll
+      for (int s = 0; s < segments; ++s) {
+#pragma unroll
+        for (int b = 0; b < channel_blocks; ++b) {
+#pragma unroll
+          for (int i = 0; i < 4 * share_fours; ++i) whole[s][b][i] = nothing;
+        }
+      }
+      const unsigned first = ptx::shared_address(own + distance(0, 0, part.number * share_fours));
+#pragma unroll 1  // registers are short
       for (int rank = 0; rank < tile.cluster; ++rank) {
         const unsigned from = ptx::mapa(first, rank);
 #pragma unroll
@@ -87,10 +100,7 @@ struct WarpgroupParts : WarpgroupTiles<Config> {
               float values[4];
               ptx::ld_shared_cluster_v4(values, from + sizeof *own * distance(s, b, f));
 #pragma unroll
-              for (int i = 0; i < 4; ++i) {
-                float& sum = whole[s][b][4 * f + i];
-                sum = rank == 0 ? values[i] : tapconv::add(sum, values[i]);
-              }
+              for (int i = 0; i < 4; ++i) whole[s][b][4 * f + i] = tapconv::add(whole[s][b][4 * f + i], values[i]);
             }
           }
         }
@@ -109,15 +119,14 @@ struct WarpgroupParts : WarpgroupTiles<Config> {
       const unsigned lane = threadIdx.x % 32;
       if (lane < tile.cluster) ptx::mbarrier_arrive_cluster(ptx::mapa(barrier, lane));
     }
-
   };
 
-  // Of one thread of the block, at the beginning. Both of a cluster's blocks know that of each other when they have met.
+  // Of one thread of the block, at the beginning. Both of a cluster's blocks know that of each other when they have
+  // met.
   static constexpr int barrier_bytes = tile.cluster > 1 ? 2 * 8 : 0;
   static void init(unsigned barriers) {
     if constexpr (tile.cluster > 1) {
-      for (int i = 0; i < 2; ++i)
-        ptx::mbarrier_init(barriers + 8 * i, tile.cluster * shared::warpgroup_computing / 32);
+      for (int i = 0; i < 2; ++i) ptx::mbarrier_init(barriers + 8 * i, tile.cluster * shared::warpgroup_computing / 32);
     }
   }
   static void meet() {

@@ -74,9 +74,12 @@ struct WarpgroupTiles {
     all.along[1] = divide(geometry.template axis<1>().output, tile.extent[1]);
     all.along[2] = divide(geometry.template axis<2>().output, tile.extent[2]);
     all.count = shape.groups * layout.channel_blocks * all.images * all.along[0] * all.along[1] * all.along[2];
-    const long long outputs[] = {geometry.template axis<0>().output, geometry.template axis<1>().output,
-                                 geometry.template axis<2>().output};
-    all.splits = tile.splits == 1 ? 1 : shared::reduction_splits(shape, outputs, layout.chunks, layout.pairs);
+    all.splits = tile.splits;
+    if constexpr (shared::has_dynamic_output(shape)) {
+      const long long outputs[] = {geometry.template axis<0>().output, geometry.template axis<1>().output,
+                                   geometry.template axis<2>().output};
+      all.splits = shared::reduction_splits(shape, outputs, layout.chunks, layout.pairs);
+    }
     return all;
   }
 

@@ -71,8 +71,7 @@ class Solver {
 /// `arguments` of type shared::`arguments_type`. It is launched in clusters of so many blocks.
 [[nodiscard]] cuda::KernelSource kernel_source(std::string_view entry, std::string_view header,
                                                std::string_view configuration, std::string_view launch_bounds,
-                                               std::string_view arguments_type, std::string_view call,
-                                               int cluster = 1);
+                                               std::string_view arguments_type, std::string_view call, int cluster = 1);
 
 /// Blocks in a row, and in further rows where one cannot hold them; a kernel numbers them row by row and has to know
 /// which are beyond the last.

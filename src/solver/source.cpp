@@ -89,8 +89,8 @@ std::string common_configuration(const Task& task) {
 }
 
 cuda::KernelSource kernel_source(std::string_view entry, std::string_view header, std::string_view configuration,
-                                 std::string_view launch_bounds, std::string_view arguments_type,
-                                 std::string_view call, int cluster) {
+                                 std::string_view launch_bounds, std::string_view arguments_type, std::string_view call,
+                                 int cluster) {
   return {.text = fmt::format(R"(#include "{}"
 
 namespace tapconv {{

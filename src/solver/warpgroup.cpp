@@ -12,9 +12,9 @@ std::string tile_member(const shared::WarpgroupTile& t) {
   return fmt::format(
       "  static constexpr shared::WarpgroupTile tile = {{.pixels_are_rows = {}, .columns = {}, .channel_blocks = {}, "
       ".segments = {}, .split_channels = {}, .images = {}, .extent = {{{}, {}, {}}}, .along_rows = {}, .steps = {}, "
-      ".pairs = {}, .input_stages = {}, .weight_stages = {}, .parts = {}, .promoted = {}{}}};\n",
+      ".pairs = {}, .input_stages = {}, .weight_stages = {}, .parts = {}{}}};\n",
       t.pixels_are_rows, t.columns, t.channel_blocks, t.segments, t.split_channels, t.images, t.extent[0], t.extent[1],
-      t.extent[2], t.along_rows, t.steps, t.pairs, t.input_stages, t.weight_stages, t.parts, t.promoted,
+      t.extent[2], t.along_rows, t.steps, t.pairs, t.input_stages, t.weight_stages, t.parts,
       t.splits == 1 ? "" : fmt::format(", .splits = {}, .cluster = {}", t.splits, t.cluster));
 }
 
@@ -52,11 +52,19 @@ Support WarpgroupSolver::supports(const Task& task, const DeviceModel& device) c
 
 std::vector<Candidate> WarpgroupSolver::candidates(const Task& task, const DeviceModel& device) const {
   constexpr std::size_t most = 48;
-  std::vector<Candidate> all;
+  std::vector<Candidate> all, of_clusters;
   for (const shared::WarpgroupTile& tile : warpgroup_tiles(task, device))
-    all.push_back(warpgroup_estimate(task, tile, device));
-  std::ranges::stable_sort(all, {}, &Candidate::predicted_ms);
-  if (all.size() > most) all.resize(most);
+    (tile.cluster == 1 ? all : of_clusters).push_back(warpgroup_estimate(task, tile, device));
+  const auto keep_best = [](std::vector<Candidate>& candidates, std::size_t count) {
+    std::ranges::stable_sort(candidates, {}, &Candidate::predicted_ms);
+    if (candidates.size() > count) candidates.resize(count);
+  };
+  // Where a tile's parts can be in one block or in several, half of each: the model shall not forget one of them.
+  const std::size_t count = of_clusters.empty() ? most : most / 2;
+  keep_best(all, count);
+  keep_best(of_clusters, count);
+  all.insert(all.end(), of_clusters.begin(), of_clusters.end());
+  keep_best(all, most);
   return all;
 }
 
@@ -82,20 +90,18 @@ KernelPlan warpgroup_plan(const Task& task, const shared::WarpgroupTile& tile, c
   };
   const std::int64_t count = shape.groups * layout.channel_blocks * layout.chunks * layout.pairs * layout.pair_part;
   std::string k_order = fmt::format("chunks of {} channels, taps, steps of 8 channels", 8 * tile.steps);
-  if (tile.promoted) k_order += fmt::format("; sums of {} steps promoted", tile.pairs);
-  if (tile.splits > 1) {
-    const bool dynamic = std::ranges::any_of(shape.axis, [](const shared::Axis& axis) { return axis.output == 0; });
-    k_order += fmt::format("; {}{} parts of the chunks", dynamic ? "at most " : "", tile.splits);
-  }
+  if (shared::is_promoted(tile)) k_order += fmt::format("; sums of {} steps promoted", tile.pairs);
+  if (tile.splits > 1)
+    k_order +=
+        fmt::format("; {}{} parts of the chunks", shared::has_dynamic_output(shape) ? "at most " : "", tile.splits);
   constexpr int packing_threads = 256;
   const std::int64_t full = std::int64_t{device.facts.multiprocessors} * 8;
   return {
       .source = source("tapconv_warpgroup", fmt::format("{}, 1", shared::warpgroup_threads), "run", tile.cluster),
       .launch =
           [task, tile, layout, facts = device.facts](const shared::Sizes& sizes) {
-            const std::int64_t clusters =
-                std::min<std::int64_t>(warpgroup_tile_count(task, tile, sizes),
-                                       std::max(facts.multiprocessors / tile.cluster, 1));
+            const std::int64_t clusters = std::min<std::int64_t>(warpgroup_tile_count(task, tile, sizes),
+                                                                 std::max(facts.multiprocessors / tile.cluster, 1));
             return cuda::LaunchShape{.grid = {clusters * tile.cluster, 1, 1},
                                      .block = {shared::warpgroup_threads, 1, 1},
                                      .dynamic_shared_bytes = static_cast<int>(layout.shared_bytes),

@@ -18,13 +18,13 @@ constexpr double run_clocks = 56;          // of a warp's 32 outputs, in runs al
 constexpr double group_clocks = 16.5;      // in groups of 8
 constexpr double row_clocks = 22;          // from pixels that are rows
 constexpr double tile_clocks = 607;
-constexpr double part_clocks = 400;        // of the end of a part, and of its addition; not fitted yet
-constexpr double exchange_clocks = 1500;   // of the meetings of a cluster; not fitted yet
+constexpr double part_clocks = 400;             // of the end of a part, and of its addition; not fitted yet
+constexpr double exchange_clocks = 1500;        // of the meetings of a cluster; not fitted yet
 constexpr double exchange_byte_per_clock = 32;  // from other blocks' shared memory; not fitted yet
-constexpr double fill_clocks = 4400;       // of a block's first stages
-constexpr double sustained_clock = 0.891;  // of the highest
-constexpr double memory_share = 0.58;      // of the bytes that a second's copying moves
-constexpr double hidden = 0.35;            // of the shorter one of computing and memory
+constexpr double fill_clocks = 4400;            // of a block's first stages
+constexpr double sustained_clock = 0.891;       // of the highest
+constexpr double memory_share = 0.58;           // of the bytes that a second's copying moves
+constexpr double hidden = 0.35;                 // of the shorter one of computing and memory
 constexpr double launch_ms = 0.0058;
 // Beyond what the L2 keeps: of a line of a tile's outputs, and of 8 outputs that begin and end within 32 bytes.
 constexpr double line_ms = 15e-9, group_ms = 20e-9, row_ms = 13.3e-9;
@@ -62,8 +62,8 @@ Candidate warpgroup_estimate(const Task& task, const shared::WarpgroupTile& tile
   const double items = ceil_of(layout.pixels, shared::warpgroup_loaders) * tile.steps;
   const double loading = std::max(items * item_clocks, ceil_of(items, shared::most_loading(tile)) * round_clocks);
 
-  const bool resident =
-      tile.cluster == 1 && layout.channel_blocks * task.problem.groups == 1 && tile.weight_stages == layout.chunks * layout.stages;
+  const bool resident = tile.cluster == 1 && layout.channel_blocks * task.problem.groups == 1 &&
+                        tile.weight_stages == layout.chunks * layout.stages;
   const double weight_bytes = resident ? 0 : double{shared::warpgroup_unit_bytes} * layout.pair * layout.pairs;
   const double input_bytes = 4.0 * shared::warpgroup_step_channels * tile.steps * layout.pixels;
   const double fetching = (weight_bytes + input_bytes) / l2_byte_per_clock;

@@ -39,12 +39,12 @@ struct Reduction {
   }
 };
 
-/// Sizes to cut an axis of `length` into: powers of two, and what divides it evenly.
-std::vector<int> cuts(std::int64_t length, int unit, int most) {
+/// Sizes to cut an axis of `length` into: powers of two, one of them `wanted` or more, and what divides it evenly.
+std::vector<int> cuts(std::int64_t length, int unit, int most, int wanted) {
   std::set<int> sizes;
   for (int size = unit; size <= most; size *= 2) {
     sizes.insert(size);
-    if (size >= length) break;
+    if (size >= length && size >= wanted) break;
   }
   for (int parts = 1; parts <= 8; ++parts) {
     const std::int64_t part = divide_up(divide_up(length, parts), unit) * unit;
@@ -63,7 +63,8 @@ class Enumeration {
   std::vector<WarpgroupTile> all() {
     // A cluster has as many blocks as its kernel was compiled for.
     const int splits = reduction().splits;
-    for (const int cluster : splits == 1 || has_dynamic_output() ? std::vector{1} : std::vector{1, splits}) {
+    for (const int cluster :
+         splits == 1 || shared::has_dynamic_output(shape_) ? std::vector{1} : std::vector{1, splits}) {
       for (const bool pixels_are_rows : {false, true}) {
         for (const bool split_channels : {true, false}) {
           if (pixels_are_rows)
@@ -86,15 +87,14 @@ class Enumeration {
     if (!in_range(tile.columns, 256) || !in_range(tile.channel_blocks, 4) || !in_range(tile.segments, 64) ||
         !in_range(tile.images, 64) || !in_range(tile.extent[0], 64) || !in_range(tile.extent[1], 256) ||
         !in_range(tile.extent[2], 512) || !in_range(tile.pairs, 1 << 12) || !in_range(tile.input_stages, 8) ||
-        !in_range(tile.weight_stages, 16) || (tile.cluster != 1 && has_dynamic_output()) ||
+        !in_range(tile.weight_stages, 16) || (tile.cluster != 1 && shared::has_dynamic_output(shape_)) ||
         std::int64_t{tile.images} * tile.extent[0] * tile.extent[1] * tile.extent[2] > 1 << 14)
       return false;
     const Reduction reduction = this->reduction();
     if (tile.splits != reduction.splits) return false;
     tile.steps = reduction.steps;
     tile.parts = parts_;
-    tile.promoted = parts_ == 2;
-    return (!tile.promoted || tile.pairs == reduction.promoted) && is_legal(tile);
+    return (!shared::is_promoted(tile) || tile.pairs == reduction.promoted) && is_legal(tile);
   }
 
   /// The tile that is there for any sizes, if there is any; else nothing.
@@ -132,9 +132,10 @@ class Enumeration {
     const auto& output = sizes_.output;
     for (const bool along_rows : {false, true}) {
       tile.along_rows = along_rows;
-      for (const int w : cuts(output[2], 8, 256)) {
-        for (const int h : cuts(output[1], 1, 64)) {
-          for (const int d : cuts(output[0], 1, 16)) {
+      // A segment has groups of 8 pixels for each block of a cluster.
+      for (const int w : cuts(output[2], 8, 256, along_rows ? 8 : 8 * tile.cluster)) {
+        for (const int h : cuts(output[1], 1, 64, along_rows ? tile.cluster : 1)) {
+          for (const int d : cuts(output[0], 1, 16, 1)) {
             for (int n = 1; n <= 8; n *= 2) {
               if (n > 1 && (n / 2 >= images || d < output[0] || h < output[1] || w < output[2])) continue;
               if (d > 1 && h < output[1] && h < 4) continue;  // slabs that are thin twice have halos alone
@@ -174,26 +175,28 @@ class Enumeration {
     if (segments * tile.channel_blocks * tile.columns / 2 > most_accumulators) return false;
     tile.segments = static_cast<int>(segments);
     // Where sums of parts take registers and shared memory, shorter segments may have what longer ones lack.
-    return with_pipeline(tile) || reduction().splits == 1;
+    bool is_there = false;
+    for (int stages = 2; stages <= 4; ++stages) is_there |= with_pipeline(tile, stages);
+    return is_there || reduction().splits == 1;
   }
 
   /// Fills shared memory; whether the tile is legal.
-  bool with_pipeline(WarpgroupTile tile) {
+  bool with_pipeline(WarpgroupTile tile, int input_stages) {
     const Reduction reduction = this->reduction();
     tile.steps = reduction.steps;
     tile.parts = parts_;
-    tile.promoted = parts_ == 2;
     tile.splits = reduction.splits;
     tile.pairs = 1;
-    tile.input_stages = 2;
+    tile.input_stages = input_stages;
     tile.weight_stages = 1;
     const WarpgroupLayout one = shared::warpgroup_layout(shape_, tile);
     if (one.input_stage > 1 << 14) return false;
     const std::int64_t room = shared_bytes_ - shared::warpgroup_barrier_bytes - one.staging_bytes - one.sources_bytes -
-                              one.exchange_bytes - std::int64_t{tile.input_stages} * one.input_stage * shared::warpgroup_unit_bytes;
+                              one.exchange_bytes -
+                              std::int64_t{tile.input_stages} * one.input_stage * shared::warpgroup_unit_bytes;
     const std::int64_t pair_bytes = std::int64_t{one.pair} * shared::warpgroup_unit_bytes;
     const std::int64_t fitting = room / pair_bytes;
-    const int least = tile.promoted ? 1 : 2;
+    const int least = shared::is_promoted(tile) ? 1 : 2;
     if (reduction.promoted) {
       tile.pairs = reduction.promoted;
     } else {
@@ -203,7 +206,8 @@ class Enumeration {
     }
     if (fitting < std::int64_t{least} * tile.pairs) return false;
     const std::int64_t stages_of_chunk = divide_up(one.pairs, tile.pairs);
-    const bool all_fit = tile.cluster == 1 && stages_of_chunk * one.chunks * tile.pairs <= fitting && stages_of_chunk * one.chunks <= 12;
+    const bool all_fit =
+        tile.cluster == 1 && stages_of_chunk * one.chunks * tile.pairs <= fitting && stages_of_chunk * one.chunks <= 12;
     tile.weight_stages = static_cast<int>(all_fit ? stages_of_chunk * one.chunks
                                                   : std::clamp<std::int64_t>(fitting / tile.pairs, least, 6));
     if (!is_legal(tile)) return false;
@@ -212,10 +216,6 @@ class Enumeration {
   }
 
   Reduction reduction() const { return {shape_, parts_}; }
-
-  bool has_dynamic_output() const {
-    return std::ranges::any_of(shape_.axis, [](const shared::Axis& axis) { return axis.output == 0; });
-  }
 
   bool is_legal(const WarpgroupTile& tile) const {
     const WarpgroupLayout layout = shared::warpgroup_layout(shape_, tile);
@@ -241,11 +241,11 @@ bool has_warpgroup_tile(const Task& task, const DeviceModel& device) {
 }
 
 std::string text(const WarpgroupTile& tile) {
-  const std::string unsplit = fmt::format(
-      "rows={} columns={} blocks={} segments={} split={} tile={}x{}x{}x{} groups={} pairs={} stages={},{}",
-      tile.pixels_are_rows ? "pixels" : "channels", tile.columns, tile.channel_blocks, tile.segments,
-      tile.split_channels ? "channels" : "pixels", tile.images, tile.extent[0], tile.extent[1], tile.extent[2],
-      tile.along_rows ? "H" : "W", tile.pairs, tile.input_stages, tile.weight_stages);
+  const std::string unsplit =
+      fmt::format("rows={} columns={} blocks={} segments={} split={} tile={}x{}x{}x{} groups={} pairs={} stages={},{}",
+                  tile.pixels_are_rows ? "pixels" : "channels", tile.columns, tile.channel_blocks, tile.segments,
+                  tile.split_channels ? "channels" : "pixels", tile.images, tile.extent[0], tile.extent[1],
+                  tile.extent[2], tile.along_rows ? "H" : "W", tile.pairs, tile.input_stages, tile.weight_stages);
   return tile.splits == 1 ? unsplit : unsplit + fmt::format(" splits={} cluster={}", tile.splits, tile.cluster);
 }
 

@@ -33,8 +33,7 @@ unsigned char* at(unsigned address) {
   if (address >= static_begin) {
     const std::size_t object = (address - static_begin) / static_bytes;
     if (blocks.size() == 1) return statics.at(object) + address % static_bytes;
-    while (block.statics.size() <= object)
-      block.statics.push_back(std::make_unique<unsigned char[]>(static_bytes));
+    while (block.statics.size() <= object) block.statics.push_back(std::make_unique<unsigned char[]>(static_bytes));
     return block.statics[object].get() + address % static_bytes;
   }
   if (address < dynamic_begin) fail("an address before dynamic shared memory");

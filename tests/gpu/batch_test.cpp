@@ -47,7 +47,7 @@ class Batch : public testing::SlicedGpuTest {
 TEST_P(Batch, DoesNotMatterToAnySolver) {
   std::vector<Problem> all = testing::problem_matrix();
   std::erase_if(all, [](const Problem& problem) { return problem.rank != 2; });
-  // Problems that small do not tempt anybody to split their sums.
+  // Problems that small do not tempt anybody to split their sums; these do.
   for (const char* text :
        {"Conv2d(37, 45, 3, padding=1) @ 5x37x33x29", "Conv2d(256, 32, 3, padding=1) @ 5x256x7x7",
         "Conv1d(640, 16, 1) @ 5x640x20", "ConvTranspose2d(128, 8, 4, stride=2) @ 5x128x5x5",

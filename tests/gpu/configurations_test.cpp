@@ -22,7 +22,8 @@ TEST_P(Configurations, AreAllExact) {
       "Conv2d(16, 17, 3, padding=1, dtype=float64) @ 1x16x9x10",
       "Conv2d(21, 70, (3,5), dilation=2, padding=3, math=tf32) @ 2x21x19x45",
       "Conv1d(19, 150, 3, stride=3, dilation=4) @ 2x19x700",
-      "Conv3d(16, 40, (2,3,1), padding=1, math=tf32, bias=False) @ 2x16x5x12x20"};
+      "Conv3d(16, 40, (2,3,1), padding=1, math=tf32, bias=False) @ 2x16x5x12x20",
+      "Conv2d(98, 40, 3, padding=1, math=tf32, residual=True) @ 2x98x9x10"};
   struct Case {
     Problem problem;
     const Solver* solver;

@@ -76,7 +76,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "Conv3d(8, 8, (1,2,3), padding=(0,1,1), layout=channels_last) @ 1x8x4x5x6",
                       "ConvTranspose2d(4, 6, 2, stride=(3,2), groups=2) @ 2x4x5x6",  // outputs that no tap reaches
                       "DepthwiseSeparable1d(6, 5, 3, padding=2) @ 2x6x20",
-                      "Conv1d(6, 6, 3, groups=6, padding=1, padding_mode='reflect') @ 3x6x11"));
+                      "Conv1d(6, 6, 3, groups=6, padding=1, padding_mode='reflect') @ 3x6x11",
+                      "Conv1d(768, 4096, 1) @ 2x768x100"));  // sums in more parts, the shorter the input
 
 using RuntimeSizes = testing::GpuTest;
 

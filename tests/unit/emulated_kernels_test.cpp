@@ -19,6 +19,8 @@ using testing::Tensors;
 /// What a task may ask for beside its problem.
 struct Variant {
   bool strided = false, packed = false, wide = false;
+  /// Of warpgroup's configurations one of so many blocks a cluster, on a device that holds one cluster; 0: any.
+  int cluster = 0;
 };
 
 enum class Fill { integers, uniform, special };
@@ -52,13 +54,20 @@ class Programs {
   Programs(const Emulation& emulation, const std::string& name, std::string_view solver, const Problem& problem,
            Variant variant, std::uint64_t seed)
       : emulation_(emulation), problem_(problem), variant_(variant), generator_(seed) {
-    const DeviceModel device = device_model(testing::h200());
+    cuda::DeviceFacts facts = testing::h200();
+    if (variant.cluster != 0) facts.multiprocessors = variant.cluster;
+    const DeviceModel device = device_model(facts);
     const auto named = std::ranges::find(solvers(), solver, &Solver::name);
     for (Task task : tasks_of(problem)) {
       task.strided = variant.strided;
       task.packed = variant.packed;
       task.wide = task.wide || variant.wide;
-      const auto candidates = (*named)->candidates(task, device);
+      auto candidates = (*named)->candidates(task, device);
+      if (variant.cluster != 0)
+        std::erase_if(candidates, [&](const Candidate& candidate) {
+          return !candidate.configuration.ends_with(fmt::format(" cluster={}", variant.cluster));
+        });
+      if (candidates.empty()) throw std::runtime_error("no such configuration of " + spell(problem));
       const std::string configuration = candidates[generator_() % candidates.size()].configuration;
       stages_.push_back({.task = task,
                          .plan = (*named)->plan(task, configuration, device),
@@ -76,25 +85,45 @@ class Programs {
   std::string failure(const Problem& problem, Fill fill) {
     Tensors tensors(problem, generator_());
     if (fill != Fill::integers) draw(tensors, fill == Fill::special);
-    const std::vector<Task> tasks = tasks_of(problem);
     for (const bool reversed : {false, true}) {
-      std::optional<Strided> between;
-      for (std::size_t i = 0; i < stages_.size(); ++i) {
-        const Problem& stage = tasks[i].problem;
-        const bool first = i == 0, last = i + 1 == stages_.size();
-        Strided output = place(testing::dense(stage.out_dtype, output_shape(stage), stage.layout));
-        run(stages_[i], stage, first ? tensors.input : *between, first ? tensors.weight : *tensors.pointwise_weight,
-            first ? tensors.bias : tensors.pointwise_bias, last ? tensors.residual : std::nullopt, output, reversed);
-        between.emplace(testing::dense(stage.out_dtype, output_shape(stage), stage.layout));
-        copy(output, *between);
-        output.wipe();
-        if (std::ranges::any_of(output.memory, [](std::byte byte) { return byte != std::byte{0xff}; }))
-          return "written beside the output";
-      }
-      const std::string wrong = judge(tensors, testing::values_of(*between), fill);
+      const std::string wrong = judge(tensors, outputs(tensors, reversed), fill);
       if (!wrong.empty()) return wrong + (reversed ? ", threads reversed" : "");
     }
     return {};
+  }
+
+  /// The outputs of tensors, with the threads in either order. Throws if anything was written beside them.
+  std::vector<double> outputs(const Tensors& tensors, bool reversed) {
+    const std::vector<Task> tasks = tasks_of(tensors.problem);
+    std::optional<Strided> between;
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      const Problem& stage = tasks[i].problem;
+      const bool first = i == 0, last = i + 1 == stages_.size();
+      Strided output = place(testing::dense(stage.out_dtype, output_shape(stage), stage.layout));
+      run(stages_[i], stage, first ? tensors.input : *between, first ? tensors.weight : *tensors.pointwise_weight,
+          first ? tensors.bias : tensors.pointwise_bias, last ? tensors.residual : std::nullopt, output, reversed);
+      between.emplace(testing::dense(stage.out_dtype, output_shape(stage), stage.layout));
+      copy(output, *between);
+      output.wipe();
+      if (std::ranges::any_of(output.memory, [](std::byte byte) { return byte != std::byte{0xff}; }))
+        throw std::runtime_error("written beside the output");
+    }
+    return testing::values_of(*between);
+  }
+
+  /// Numbers of all significant bits; with `special` some that are not finite.
+  void draw(Tensors& tensors, bool special) {
+    const auto draw_one = [&](Strided& tensor) {
+      const shared::Recipe recipe{.seed = generator_(), .values = shared::Values::signed_, .scale = 1, .keep = 1};
+      for (std::int64_t i = 0; i < element_count(tensor.shape); ++i) tensor.set(i, shared::seeded_value(recipe, i));
+      if (special)
+        tensor.set(static_cast<std::int64_t>(generator_() % 5) % element_count(tensor.shape),
+                   specials_[generator_() % 3]);
+    };
+    draw_one(tensors.input);
+    draw_one(tensors.weight);
+    for (auto* tensor : {&tensors.bias, &tensors.pointwise_weight, &tensors.pointwise_bias, &tensors.residual})
+      if (*tensor) draw_one(**tensor);
   }
 
  private:
@@ -157,21 +186,6 @@ class Programs {
     if (!stage.unreached || reaches_all(problem)) return;
     tensors.input = tensors.weight = nullptr;
     emulation_.run(stage.name + "-unreached", stage.unreached->launch(sizes), sizes, tensors, reversed);
-  }
-
-  /// Numbers of all significant bits; with `special` some that are not finite.
-  void draw(Tensors& tensors, bool special) {
-    const auto draw_one = [&](Strided& tensor) {
-      const shared::Recipe recipe{.seed = generator_(), .values = shared::Values::signed_, .scale = 1, .keep = 1};
-      for (std::int64_t i = 0; i < element_count(tensor.shape); ++i) tensor.set(i, shared::seeded_value(recipe, i));
-      if (special)
-        tensor.set(static_cast<std::int64_t>(generator_() % 5) % element_count(tensor.shape),
-                   specials_[generator_() % 3]);
-    };
-    draw_one(tensors.input);
-    draw_one(tensors.weight);
-    for (auto* tensor : {&tensors.bias, &tensors.pointwise_weight, &tensors.pointwise_bias, &tensors.residual})
-      if (*tensor) draw_one(**tensor);
   }
 
   /// Whether sums are made in the oracle's order, and nothing behind them is rounded in another way.
@@ -299,6 +313,41 @@ INSTANTIATE_TEST_SUITE_P(
                       "Conv2d(17, 9, 11, stride=4, padding=2, math=tf32) @ 1x17x30x31",
                       "ConvTranspose1d(10, 130, 7, dilation=3, activation=relu) @ 2x10x100",
                       "Conv2d(8, 16, 3, padding=1) @ 2?x8x9x20?"));
+
+/// Problems whose sums have parts, and how many.
+class WarpgroupParts : public ::testing::TestWithParam<std::pair<const char*, int>> {};
+
+TEST_P(WarpgroupParts, AreAddedAlikeByABlockAndByACluster) {
+  if (!Emulation::available()) GTEST_SKIP() << TAPCONV_TEST_COMPILER << " is not there";
+  const Emulation emulation;
+  const auto [text, splits] = GetParam();
+  const Problem problem = parse_problem(text);
+  Problem dynamic = problem;
+  dynamic.dynamic_batch = dynamic.dynamic_input[0] = true;
+  Tensors tensors(problem);
+  std::optional<std::vector<double>> first;
+  int number = 0;
+  for (const auto& [planned, cluster] : {std::pair{problem, 1}, {problem, splits}, {problem, splits}, {dynamic, 1}}) {
+    const Variant variant{.strided = number % 2 == 1, .packed = true, .wide = number == 2, .cluster = cluster};
+    SCOPED_TRACE(fmt::format("{} blocks a cluster, {}", cluster, spell(planned)));
+    const auto seed = static_cast<std::uint64_t>(number);
+    Programs programs(emulation, fmt::format("parts{}", number++), "warpgroup", planned, variant, seed);
+    for (const Fill fill : {Fill::integers, Fill::special}) EXPECT_EQ("", programs.failure(problem, fill));
+    if (!first) programs.draw(tensors, false);
+    const std::vector<double> outputs = programs.outputs(tensors, false);
+    if (!first) first = outputs;
+    EXPECT_EQ(*first, outputs);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Problems, WarpgroupParts,
+    ::testing::Values(std::pair{"Conv2d(48, 72, 3, padding=1, math=tf32) @ 2x48x7x7", 2},
+                      std::pair{"Conv2d(96, 24, 3, padding=1) @ 1x96x9x10", 4},
+                      std::pair{"Conv1d(448, 72, 1, math=tf32, layout=channels_last) @ 1x448x70", 2},
+                      std::pair{"Conv2d(197, 16, 3, stride=2, math=tf32, residual=True, activation=relu) @ 1x197x9x9",
+                                8},
+                      std::pair{"Conv1d(208, 40, 5, groups=2, dilation=2) @ 2x208x20", 2}));
 
 }  // namespace
 }  // namespace tapconv

@@ -140,6 +140,9 @@ TEST(KernelsCompile, InEveryConfiguration) {
            "ConvTranspose3d(16, 4, (3,4,15), stride=(2,3,2), activation=gelu, residual=True) @ 2x16x9x10x11?",
            "Conv2d(32, 48, 3, padding=1, padding_mode=reflect, dtype=float16, layout=channels_last, residual=True) @ "
            "2?x32x20x20",
+           // Sums in parts, of one block and of a cluster's.
+           "Conv2d(256, 256, 3, padding=1) @ 8x256x14x14",
+           "Conv1d(768, 1536, 1, math=tf32, residual=True) @ 1x768x896",
        })
     for (const Task& task : tasks_of(parse_problem(text)))
       add_task(jobs, task, testing::h200(), std::numeric_limits<std::size_t>::max());

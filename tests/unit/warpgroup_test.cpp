@@ -1,6 +1,8 @@
 // The warpgroup solver's decisions: what it takes, and its configurations. Its kernels: emulated_kernels_test.cpp.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "h200.hpp"
 #include "plan/planner.hpp"
 #include "problem/text.hpp"
@@ -19,7 +21,7 @@ const DeviceModel& device() {
 
 Task task_of(const std::string& text) { return tasks_of(parse_problem(text)).front(); }
 
-TEST(Warpgroup, WhatItTakesDependsOnNoSize) {
+TEST(Warpgroup, WhatItTakesDependsOnNoSizeAndTheOrderOnNoBatch) {
   const WarpgroupSolver solver;
   int taken = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
@@ -31,9 +33,10 @@ TEST(Warpgroup, WhatItTakesDependsOnNoSize) {
       for (const std::int64_t factor : {2, 7}) {
         Task larger = task;
         larger.problem.batch *= factor;
-        for (std::int64_t& input : larger.problem.input) input = input * factor + 1;
-        SCOPED_TRACE(spell(larger.problem));
-        ASSERT_EQ(ok, solver.supports(larger, device()).ok);
+        Task longer = larger;
+        for (std::int64_t& input : longer.problem.input) input = input * factor + 1;
+        SCOPED_TRACE(spell(longer.problem));
+        ASSERT_EQ(ok, solver.supports(longer, device()).ok);
         if (!ok) continue;
         const std::string configuration = solver.candidates(larger, device()).front().configuration;
         EXPECT_EQ(order, solver.plan(larger, configuration, device()).k_order);
@@ -46,7 +49,8 @@ TEST(Warpgroup, WhatItTakesDependsOnNoSize) {
 TEST(Warpgroup, EveryTileIsReadFromItsText) {
   for (const char* text :
        {"Conv2d(64, 128, (5,7), math=tf32) @ 8x64x100x90", "Conv3d(24, 40, 3, padding=1) @ 2x24x9x17x33",
-        "Conv1d(9, 300, 3, stride=3, dilation=4) @ 2x9x5000", "Conv2d(64, 32, 1, math=tf32) @ 1x64x7x7"}) {
+        "Conv1d(9, 300, 3, stride=3, dilation=4) @ 2x9x5000", "Conv2d(64, 32, 1, math=tf32) @ 1x64x7x7",
+        "Conv2d(512, 512, 3, padding=1) @ 1x512x7x7", "Conv2d(512, 2048, 1, math=tf32) @ 9x512x7x7"}) {
     const Task task = task_of(text);
     SCOPED_TRACE(text);
     std::set<std::string> seen;
@@ -57,7 +61,9 @@ TEST(Warpgroup, EveryTileIsReadFromItsText) {
       ASSERT_TRUE(read.has_value()) << spelled;
       EXPECT_EQ(spelled, tapconv::text(*read));
       EXPECT_EQ(tile.steps, read->steps);
-      EXPECT_EQ(tile.promoted, read->promoted);
+      EXPECT_EQ(tile.parts, read->parts);
+      EXPECT_EQ(tile.splits, read->splits);
+      EXPECT_EQ(tile.cluster, read->cluster);
     }
     EXPECT_GT(seen.size(), 3u);
   }
@@ -77,11 +83,80 @@ TEST(Warpgroup, WhatIsNoTileIsRefused) {
        {std::string(), std::string("threads=128"), good + " ", " " + good, good + ",9", with("columns=", "columns=-8"),
         with("columns=", "columns=12"), with("columns=", "columns=99999999999"), with("segments=", "segments=0"),
         with("tile=", "tile=1x1x1x7"), with("tile=", "tile=64x64x256x512"), with("groups=", "groups=X"),
-        with("rows=", "rows=both"), with("pairs=", "pairs=36")})
+        with("rows=", "rows=both"), with("pairs=", "pairs=36"), with("pairs=", "pairs=65536"), good + " splits=1",
+        good + " splits=1 cluster=1", good + " splits=2 cluster=1", good + " splits=2 cluster=2"})
     EXPECT_FALSE(parse_warpgroup_tile(task, bad, device())) << bad;
   testing::expect_error(
       [&] { (void)solver.plan(task, "threads=128", device()); },
       "configuration of warpgroup = \"threads=128\"; valid: one of its candidates for Conv2d(64, 128");
+}
+
+int splits_of(const std::string& text) { return warpgroup_tiles(task_of(text), device()).front().splits; }
+
+TEST(Warpgroup, CutsSumsUpWhereOneImageLeavesTheDeviceIdle) {
+  // What fills the device, however large the batch.
+  EXPECT_EQ(1, splits_of("Conv2d(64, 128, (5,7), math=tf32) @ 1x64x256x512"));
+  EXPECT_EQ(1, splits_of("Conv2d(512, 512, 3, padding=1) @ 1x512x64x64"));
+  EXPECT_EQ(8, splits_of("Conv2d(512, 512, 3, padding=1) @ 1x512x7x7"));
+  EXPECT_EQ(8, splits_of("Conv2d(512, 512, 3, padding=1) @ 64x512x7x7"));
+  EXPECT_EQ(8, splits_of("Conv2d(512, 512, 3, padding=1) @ 1?x512x7x7"));
+  EXPECT_EQ(2, splits_of("Conv1d(768, 1536, 1, math=tf32) @ 1x768x896"));
+  EXPECT_EQ(4, splits_of("Conv2d(256, 256, 3, padding=1, math=tf32) @ 1x256x40x40"));
+  // Parts have to be worth the exchange.
+  EXPECT_EQ(1, splits_of("Conv2d(40, 64, 3, math=tf32) @ 1x40x9x9"));
+  EXPECT_EQ(2, splits_of("Conv2d(48, 64, 3, math=tf32) @ 1x48x9x9"));
+  EXPECT_EQ(1, splits_of("Conv2d(352, 64, 1, math=tf32) @ 1x352x7x7"));
+  EXPECT_EQ(2, splits_of("Conv2d(384, 64, 1, math=tf32) @ 1x384x7x7"));
+}
+
+TEST(Warpgroup, CutsSumsUpAlikeAtALaunchAndBefore) {
+  // The most that any size has; a launch finds the number of its own, which is that of a plan for that size alone.
+  const Task dynamic = task_of("Conv2d(512, 512, 3, padding=1) @ 1x512x64?x64?");
+  const shared::WarpgroupTile tile = warpgroup_tiles(dynamic, device()).front();
+  EXPECT_EQ(8, tile.splits);
+  const shared::WarpgroupLayout layout = shared::warpgroup_layout(shape_of(dynamic), tile);
+  for (const int size : {1, 7, 14, 28, 56, 200}) {
+    const long long outputs[] = {1, size, size};
+    EXPECT_EQ(splits_of(fmt::format("Conv2d(512, 512, 3, padding=1) @ 1x512x{0}x{0}", size)),
+              shared::reduction_splits(shape_of(dynamic), outputs, layout.chunks, layout.pairs));
+  }
+  for (const shared::WarpgroupTile& one : warpgroup_tiles(dynamic, device())) EXPECT_EQ(1, one.cluster);
+}
+
+TEST(Warpgroup, PartsAreAllChunks) {
+  for (const int splits : {1, 2, 4, 8}) {
+    for (const int chunks : {8, 9, 15, 64, 1000, 1 << 30}) {
+      EXPECT_EQ(0, shared::part_begin(chunks, splits, 0));
+      EXPECT_EQ(chunks, shared::part_begin(chunks, splits, splits));
+      for (int part = 0; part < splits; ++part) {
+        const int length = shared::part_begin(chunks, splits, part + 1) - shared::part_begin(chunks, splits, part);
+        EXPECT_GE(length, chunks / splits);
+        EXPECT_LE(length, chunks / splits + 1);
+      }
+    }
+  }
+}
+
+TEST(Warpgroup, OffersPartsInOneBlockAndInSeveral) {
+  const WarpgroupSolver solver;
+  for (const char* text :
+       {"Conv2d(512, 512, 3, padding=1) @ 1x512x7x7", "Conv2d(512, 512, 3, padding=1, math=tf32) @ 9x512x7x7",
+        "Conv2d(512, 2048, 1, math=tf32) @ 1x512x7x7", "Conv1d(768, 1536, 1, math=tf32) @ 1x768x896",
+        "Conv2d(64, 64, 3, padding=1, math=tf32) @ 1x64x56x56"}) {
+    const Task task = task_of(text);
+    std::set<int> clusters;
+    std::set<std::string> orders;
+    for (const Candidate& candidate : solver.candidates(task, device())) {
+      const KernelPlan plan = solver.plan(task, candidate.configuration, device());
+      const cuda::LaunchShape launch = plan.launch(sizes_of(task.problem));
+      EXPECT_EQ(0, launch.grid[0] % launch.cluster);
+      EXPECT_EQ(launch.cluster > 1, plan.source.text.find("__cluster_dims__") != std::string::npos);
+      clusters.insert(launch.cluster);
+      orders.insert(plan.k_order);
+    }
+    EXPECT_EQ((std::set{1, splits_of(text)}), clusters) << text;
+    EXPECT_EQ(1u, orders.size()) << text;
+  }
 }
 
 TEST(Warpgroup, SaysWhyNot) {

@@ -20,11 +20,13 @@ struct WarpgroupTile {
   int steps = 0;                   // of 8 input channels in a chunk of the reduction
   int pairs = 0;                   // (tap, step) pairs in a stage of weights
   int input_stages = 0, weight_stages = 0;
-  int parts = 0;          // of an operand: 1, or 2 (3xTF32)
-  bool promoted = false;  // every stage's sums are added to binary32 ones
-  int splits = 1;         // parts that the chunks of a sum are cut into, at most: see reduction_splits()
-  int cluster = 1;        // blocks that compute the parts of a tile: one all of them, or `splits` blocks a part each
+  int parts = 0;    // of an operand: 1, or 2 (3xTF32)
+  int splits = 1;   // parts that the chunks of a sum are cut into, at most: see reduction_splits()
+  int cluster = 1;  // blocks that compute the parts of a tile: one all of them, or `splits` blocks a part each
 };
+
+// Whether every stage's sums are added to binary32 ones.
+constexpr bool is_promoted(const WarpgroupTile& tile) { return tile.parts == 2; }
 
 inline constexpr int warpgroup_rows = 64;          // of an instruction
 inline constexpr int warpgroup_step_channels = 8;  // of an instruction
@@ -41,16 +43,14 @@ inline constexpr int warpgroup_repaired = 16;  // sums of a lane that pass throu
 inline constexpr int warpgroup_barrier_bytes = 512;  // at most, of static shared memory
 
 // Registers of a thread. A kernel is launched with 168; computing threads that need more take them from the others.
-constexpr int accumulators(const WarpgroupTile& tile) {
-  return tile.segments * tile.channel_blocks * tile.columns / 2;
-}
+constexpr int accumulators(const WarpgroupTile& tile) { return tile.segments * tile.channel_blocks * tile.columns / 2; }
 // Whether a block keeps the sum of the parts before beside that of a part.
 constexpr bool keeps_totals(const WarpgroupTile& tile) { return tile.splits > tile.cluster; }
 constexpr int sum_registers(const WarpgroupTile& tile) {
-  return accumulators(tile) * (keeps_totals(tile) ? 2 : 1) + (tile.promoted ? tile.columns / 2 : 0);
+  return accumulators(tile) * (keeps_totals(tile) ? 2 : 1) + (is_promoted(tile) ? tile.columns / 2 : 0);
 }
 constexpr int computing_registers(const WarpgroupTile& tile) {
-  const int wanted = (sum_registers(tile) + (tile.promoted || tile.splits > 1 ? 56 : 48)) / 8 * 8;
+  const int wanted = (sum_registers(tile) + (is_promoted(tile) || tile.splits > 1 ? 56 : 48)) / 8 * 8;
   return wanted < 168 ? 168 : wanted;
 }
 constexpr int loading_registers(const WarpgroupTile& tile) { return 3 * 168 - 2 * computing_registers(tile); }
@@ -59,7 +59,8 @@ inline constexpr int most_sum_registers = 160;
 
 // Items of 8 channels that a loader can have in flight.
 constexpr int most_loading(const WarpgroupTile& tile) {
-  const int fitting = (loading_registers(tile) - 36) / 9;
+  const int others = tile.splits > 1 ? 45 : 36;  // registers
+  const int fitting = (loading_registers(tile) - others) / 9;
   return fitting < 2 ? 2 : fitting > 14 ? 14 : fitting;
 }
 
@@ -129,6 +130,11 @@ constexpr int reduction_splits(const Shape& shape, const long long (&outputs)[3]
   int splits = 1;
   while (splits < most && blocks * splits < 100 && chunks / (2 * splits) >= least) splits *= 2;
   return splits;
+}
+
+// Whether the number of parts is known only at the launch.
+constexpr bool has_dynamic_output(const Shape& shape) {
+  return shape.axis[0].output == 0 || shape.axis[1].output == 0 || shape.axis[2].output == 0;
 }
 
 // Where part `part` of a sum begins, in chunks; the last one ends where one more would begin.
@@ -248,16 +254,17 @@ constexpr bool is_consistent(const WarpgroupTile& tile, const WarpgroupLayout& l
          (tile.along_rows ? tile.extent[1] % groups == 0 : tile.extent[2] / 8 % groups == 0) &&
          layout.block_pixels == segment_pixels(tile) * tile.segments * (tile.split_channels ? 1 : 2) &&
          accumulators(tile) <= 128 && tile.pairs >= 1 && tile.pairs <= layout.pairs && tile.input_stages >= 1 &&
-         tile.weight_stages >= 1 && (tile.parts == 1 || (tile.parts == 2 && tile.promoted)) &&
+         tile.weight_stages >= 1 && (tile.parts == 1 || tile.parts == 2) &&
          // More sums, or promoted segments or blocks, would leave the loaders too few registers.
-         sum_registers(tile) <= most_sum_registers && (!tile.promoted || (tile.segments <= 8 && tile.channel_blocks == 1)) &&
+         sum_registers(tile) <= most_sum_registers &&
+         (!is_promoted(tile) || (tile.segments <= 8 && tile.channel_blocks == 1)) &&
          // A block of a cluster finishes its share of the columns.
          (tile.cluster == 1 || (tile.cluster == tile.splits && tile.columns % (8 * tile.cluster) == 0)) &&
          // Descriptors hold 14 bits of units.
          layout.group_pitch < 1 << 14 && layout.pixels < 1 << 14 &&
          // A stage is released when the next one's instructions have been issued.
-         (tile.promoted || ((tile.input_stages > 1 || layout.chunks == 1) &&
-                            (tile.weight_stages > 1 || layout.chunks * layout.stages == 1)));
+         (is_promoted(tile) || ((tile.input_stages > 1 || layout.chunks == 1) &&
+                                (tile.weight_stages > 1 || layout.chunks * layout.stages == 1)));
 }
 
 }  // namespace tapconv::shared
