@@ -36,7 +36,8 @@ TEST_PROGRAM = BUILD / "tests" / "tapconv_gpu_tests"
 FUZZ_PROBLEMS = {"quick": 300, "full": 3000}
 # Tests that need much of the device's memory run in few processes, after all others.
 LARGE_SHARDS = 3
-SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
+# racecheck does not follow barriers that other blocks of a cluster arrive at.
+SANITIZED = {"memcheck": "*Sanitized*", "racecheck": "*Sanitized*:-*Clusters*", "initcheck": "*Sanitized*", "synccheck": "*Sanitized*"}
 SANITIZER_SECONDS = 180
 NEED_TWO_GPUS = {"Runtime.SeveralDevices"}
 SLOWEST = 10
@@ -199,7 +200,7 @@ class Suite:
 
     def sanitize(self, program: str, tool: str) -> dict:
         """The sanitized tests under one tool."""
-        command = [program, "--tool", tool, "--error-exitcode", "86", TEST_PROGRAM, "--gtest_filter=*Sanitized*"]
+        command = [program, "--tool", tool, "--error-exitcode", "86", TEST_PROGRAM, f"--gtest_filter={SANITIZED[tool]}"]
         begin = time.monotonic()
         try:
             done = subprocess.run(
@@ -226,10 +227,10 @@ class Suite:
         program = find_cuda_tool("compute-sanitizer")
         if program is None:
             # Told, but no failure of the code.
-            tools = [{"tool": tool, "status": "not run", "reason": "compute-sanitizer is not installed"} for tool in SANITIZERS]
+            tools = [{"tool": tool, "status": "not run", "reason": "compute-sanitizer is not installed"} for tool in SANITIZED]
         else:
-            with ThreadPoolExecutor(len(SANITIZERS)) as pool:
-                tools = list(pool.map(lambda tool: self.sanitize(program, tool), SANITIZERS))
+            with ThreadPoolExecutor(len(SANITIZED)) as pool:
+                tools = list(pool.map(lambda tool: self.sanitize(program, tool), SANITIZED))
         for tool in tools:
             print(f"{tool['tool']}: {tool['status']}", *tool.get("summary", []), tool.get("reason", ""))
             if tool["status"] in ("failed", "timed out"):

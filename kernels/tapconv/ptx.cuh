@@ -57,6 +57,11 @@ inline void st_shared_v4(unsigned address, const unsigned (&values)[4]) {
                : "memory");
 }
 
+// Waits for as many threads, whole warps, at one of the barriers 1 to 15.
+inline void barrier_sync(int number, int threads) {
+  asm volatile("barrier.cta.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+
 // A barrier in shared memory whose phases end when `arrivals` threads have arrived and all expected bytes have come.
 inline void mbarrier_init(unsigned barrier, unsigned arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");

@@ -8,13 +8,12 @@
 //
 // Data flow. Inputs: global -> registers, rounded (split for 3xTF32) -> shared, by 96 threads of a third warpgroup;
 // once for all taps. Weights: packed -> shared, by bulk copies of one thread of it. Both -> wgmma -> sums in registers
-// (promoted: of a stage, then added to binary32 ones) -> shared, to make stores neighbours -> epilogue -> global
-// (where outputs are runs along W: -> epilogue -> shared -> global).
+// (promoted: of a stage, then added to binary32 ones) -> shared, to make stores neighbours -> epilogue -> global.
 //
 // Shared memory, in units of 16 bytes (4 channels):
 //   inputs   [stage][part][unit of a chunk][stored pixel]: a tap is a distance between stored pixels, see StoredAxis
 //   weights  [stage][pair][part][unit of 2][output channel]
-//   staging  [warp]: sums on their way to the output, see warpgroup_staging_bytes
+//   staging  sums on their way to the output, see WarpgroupStore
 //   sources  [stored pixel]: where it comes from, of the tile that is loaded
 //   exchange [four sums][thread], of a part, where blocks share a tile
 // 8 pixels, or 8 output channels, that follow each other are a core matrix of the instruction.
@@ -92,7 +91,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
       const int warp = ptx::uniform(threadIdx.x / 32);
       auto parts = Parts::adder(after + layout.staging_bytes + layout.sources_bytes, of_parts);
       compute(arguments, geometry, all, inputs, weights, of_inputs, of_weights, warp / 4, parts,
-              after + warp * (layout.staging_bytes / computing_warps));
+              reinterpret_cast<float*>(after) + warp / (Store::threads / 32) * (Store::channels * Store::pitch));
     } else {
       if constexpr (takes_registers) ptx::setmaxnreg_dec<shared::loading_registers(tile)>();
       const int thread = int(threadIdx.x) - shared::warpgroup_computing;
@@ -140,13 +139,13 @@ struct Warpgroup : WarpgroupTiles<Config> {
   // Whether all stages of a chunk are unrolled, so that the distances of taps are constants. Not where registers are
   // short: the compiler computes them long before they are needed.
   static constexpr bool unrolled =
-      !shared::is_promoted(tile) && layout.pairs * tile.segments * tile.channel_blocks <= 384;
+      !shared::is_promoted(tile) && layout.pairs * tile.segments * tile.channel_blocks <= 32;
 
   // `parts` is what Parts::adder() made.
   template <class Adder>
   static void compute(const shared::Arguments& arguments, const Geometry& geometry, const Tiles& all, unsigned inputs,
                       unsigned weights, const InputBarriers& of_inputs, const WeightBarriers& of_weights, int warpgroup,
-                      Adder& parts, unsigned char* staging) {
+                      Adder& parts, float* staging) {
     Ring<tile.input_stages> input;
     Ring<tile.weight_stages> weight;
     int segments[tile.segments];
@@ -220,7 +219,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
         release(of_weights, reading_weights, !Load::resident);
         release(of_inputs, reading_inputs, true);
       }
-      parts.add(sums, part, [&](typename Store::Sums& whole) {
+      parts.add(sums, part, [&](const typename Store::Sums& whole) {
         Store::store(whole, arguments, geometry, Base::tile_at(all, part.tile_index), warpgroup, staging);
       });
     }

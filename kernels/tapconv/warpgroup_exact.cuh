@@ -1,5 +1,5 @@
 // Sums of 3xTF32 that are not finite: parts of numbers that are not finite, or almost, do not add up. They are computed
-// again, by fused multiply-adds; the weights are the sums of their parts.
+// again.
 #pragma once
 
 #include "tapconv/warpgroup_tile.cuh"
@@ -10,42 +10,13 @@ template <class Config>
 struct WarpgroupExact : WarpgroupTiles<Config> {
   using Base = WarpgroupTiles<Config>;
   using Base::shape, Base::tile, Base::layout;
-  using typename Base::Index, typename Base::Geometry, typename Base::Tile, typename Base::Place, typename Base::Sums;
+  using typename Base::Geometry, typename Base::Index, typename Base::Place;
 
   static bool is_finite(float value) { return (__builtin_bit_cast(unsigned, value) & 0x7f800000u) != 0x7f800000u; }
 
-  // Of a warpgroup's block of channels in a segment. `slots` is memory of the warp: it holds `turn` registers of every
-  // lane at a time, so that there is one place in the code which computes sums.
-  static void repair(typename Base::BlockSums& sums, const shared::Arguments& arguments, const Geometry& geometry,
-                     const Tile& at, int segment, int channel, float* slots) {
-    constexpr int turn = shared::warpgroup_repaired, registers = Base::share / 2;
-    float magnitude = 0;
-#pragma unroll
-    for (int i = 0; i < registers; ++i) magnitude += fabsf(sums[i]);
-    if (!__any_sync(~0u, !is_finite(magnitude))) return;
-    __syncwarp();
-    float* const slot = slots + threadIdx.x % 32;
-#pragma unroll
-    for (int first = 0; first < registers; first += turn) {
-#pragma unroll
-      for (int i = 0; i < turn && first + i < registers; ++i) slot[32 * i] = sums[first + i];
-#pragma unroll 1
-      for (int i = 0; i < turn && first + i < registers; ++i) {
-        if (is_finite(slot[32 * i])) continue;
-        const int row = Base::row_of(first + i), column = Base::first_column() + Base::column_of(first + i);
-        const Place place = Base::place(geometry, at, segment, tile.pixels_are_rows ? row : column);
-        const int of = channel + (tile.pixels_are_rows ? column : row);
-        if (place.exists && Base::is_channel(of)) slot[32 * i] = exact_sum(arguments, geometry, at.group, of, place);
-      }
-#pragma unroll
-      for (int i = 0; i < turn && first + i < registers; ++i) sums[first + i] = slot[32 * i];
-    }
-    __syncwarp();
-  }
-
- private:
-  static float exact_sum(const shared::Arguments& arguments, const Geometry& geometry, long long group,
-                         long long channel, const Place& place) {
+  // By fused multiply-adds. The weights are the sums of their parts.
+  static float sum(const shared::Arguments& arguments, const Geometry& geometry, long long group, long long channel,
+                   const Place& place) {
     const shared::Strides strides = geometry.input_strides();
     const float* const weights = static_cast<const float*>(arguments.tensors.weight);
     const typename Config::Input* const input =
@@ -72,6 +43,7 @@ struct WarpgroupExact : WarpgroupTiles<Config> {
     return sum;
   }
 
+ private:
   template <int i>
   static bool add_source(const Geometry& geometry, const Place& place, int tap, const shared::Strides& strides,
                          long long& offset) {

@@ -23,7 +23,7 @@ struct WarpgroupParts : WarpgroupTiles<Config> {
   // add() takes the sums of a part and calls store() with those of all, once they are there.
   struct Single {
     template <class Store>
-    void add(Sums& sums, const Part&, const Store& store) {
+    void add(const Sums& sums, const Part&, const Store& store) {
       store(sums);
     }
     void end() {}

@@ -1,4 +1,4 @@
-// How a warpgroup kernel's sums leave.
+// How a warpgroup kernel's sums leave: a unit at a time, through shared memory, so that lanes store what lies together.
 #pragma once
 
 #include "tapconv/warpgroup_exact.cuh"
@@ -8,230 +8,288 @@ namespace tapconv {
 template <class Config>
 struct WarpgroupStore : WarpgroupTiles<Config> {
   using Base = WarpgroupTiles<Config>;
+  using Base::first_column, Base::is_channel, Base::share;
   using Base::shape, Base::tile, Base::layout;
-  using typename Base::Index, typename Base::Geometry, typename Base::Tile, typename Base::Place;
-  using typename Base::BlockSums, typename Base::Sums;
-  using Base::place, Base::is_channel, Base::first_column, Base::share;
+  using typename Base::Geometry, typename Base::Place, typename Base::Sums, typename Base::Tile;
   using Output = typename Config::Output;
   using Epilogue = tapconv::Epilogue<Config>;
   using Exact = WarpgroupExact<Config>;
 
-  static long long offset(const shared::Strides& strides, const Place& place, long long channel) {
-    return place.image * strides.outer + channel * strides.inner + place.at[0] * strides.axis[0] +
-           place.at[1] * strides.axis[1] + place.at[2] * strides.axis[2];
-  }
+  // A unit: the output channels and pixels, of one segment and block of channels, that `threads` threads store at once.
+  // Where channels are rows of the instruction, a warp's 8 channels of up to 128 pixels; else a warpgroup's 32 channels
+  // of 64 pixels. A unit is staged as [channel][pixel].
+  static constexpr bool whole_group = tile.pixels_are_rows;
+  static constexpr int threads = whole_group ? 128 : 32;
+  static constexpr int channels = whole_group ? 32 : 8;
+  static constexpr int most_pixels = whole_group ? shared::warpgroup_rows : shared::warpgroup_staged_columns;
+  static constexpr int pixels = whole_group || share > most_pixels ? most_pixels : share;
+  static constexpr int pitch = most_pixels + (whole_group ? 4 : 8);  // so that what lanes stage lies in different banks
+  static_assert(channels * pitch * 4 * (whole_group ? 2 : 8) <= layout.staging_bytes);
+  static constexpr int pieces = shared::ceil_divide(share, whole_group ? channels : pixels);
+  static constexpr int units = tile.channel_blocks * pieces * (whole_group ? 1 : 2);  // of a segment
+  static constexpr int pixels_of_share = whole_group ? pixels : share;
 
-  // The outputs of one position, or of one that is not far along W. Channels count in the group.
+  // Of the stored elements, which are runs of pixels, of channels, or neither.
+  static constexpr bool channels_last = shape.output.inner == 1;
+  static constexpr bool is_run = !channels_last && !tile.along_rows && shape.output.axis[2] == 1;
+
+  // The outputs of one position, and of those further along W. Channels count in the group.
   struct Target {
     const Geometry& geometry;
-    const shared::Arguments& arguments;
-    long long group;
-    Place place;
-    long long output, residual;  // of the group's first channel
+    const shared::Tensors& tensors;
+    long long first_channel;     // of the group
+    long long output, residual;  // of it
 
-    Target(const Geometry& geometry, const shared::Arguments& arguments, long long group, const Place& place)
+    Target(const Geometry& geometry, const shared::Tensors& tensors, long long group, const Place& place)
         : geometry(geometry),
-          arguments(arguments),
-          group(group),
-          place(place),
-          output(offset(geometry.output_strides(), place, group * shape.out_channels)),
-          residual(offset(geometry.residual_strides(), place, group * shape.out_channels)) {}
+          tensors(tensors),
+          first_channel(group * shape.out_channels),
+          output(offset(geometry.output_strides(), place)),
+          residual(offset(geometry.residual_strides(), place)) {}
+
+    long long offset(const shared::Strides& strides, const Place& place) const {
+      return place.image * strides.outer + first_channel * strides.inner + place.at[0] * strides.axis[0] +
+             place.at[1] * strides.axis[1] + place.at[2] * strides.axis[2];
+    }
 
     Output* at(long long channel) const {
-      return static_cast<Output*>(arguments.tensors.output) + output + channel * geometry.output_strides().inner;
+      return static_cast<Output*>(tensors.output) + output + channel * geometry.output_strides().inner;
     }
 
-    // What is stored of a sum `columns` further along W.
-    Output value(float sum, long long channel, int columns = 0) const {
+    // What is stored of a sum `further` along W.
+    Output value(float sum, long long channel, int further = 0) const {
       const shared::Strides strides = geometry.residual_strides();
-      return Epilogue::finish(sum, group * shape.out_channels + channel,
-                              residual + channel * strides.inner + columns * strides.axis[2], arguments.tensors);
+      return Epilogue::finish(sum, first_channel + channel,
+                              residual + channel * strides.inner + further * strides.axis[2], tensors);
     }
-
-    void store(float sum, long long channel) const { *at(channel) = value(sum, channel); }
   };
 
-  // Stores a warpgroup's sums. `staging` is the warp's, of WarpgroupLayout::staging_bytes.
-  static void store(Sums& sums, const shared::Arguments& arguments, const Geometry& geometry, const Tile& at,
-                    int warpgroup, unsigned char* staging) {
-    const int first_segment = tile.split_channels ? 0 : warpgroup * tile.segments;
-    constexpr int block_channels = tile.pixels_are_rows ? tile.columns : shared::warpgroup_rows;
-    const int first_channel =
-        int(at.channel) + (tile.split_channels ? warpgroup * tile.channel_blocks * block_channels : 0);
-    const Block block{arguments, geometry, at};
-#pragma unroll
-    for (int s = 0; s < tile.segments; ++s) {
-#pragma unroll
-      for (int b = 0; b < tile.channel_blocks; ++b) {
-        const int channel = first_channel + b * block_channels;
-        if constexpr (tile.parts == 2)
-          Exact::repair(sums[s][b], arguments, geometry, at, first_segment + s, channel,
-                        reinterpret_cast<float*>(staging));
-        if constexpr (tile.pixels_are_rows)
-          block.store_rows(sums[s][b], first_segment + s, channel);
-        else if constexpr (is_run)
-          block.store_run(sums[s][b], first_segment + s, channel, staging);
+  // Stores a warpgroup's sums. `staging` is memory of `threads` threads.
+  static void store(const Sums& sums, const shared::Arguments& arguments, const Geometry& geometry, const Tile& at,
+                    int warpgroup, float* staging) {
+#pragma unroll 1
+    for (int segment = 0; segment < tile.segments; ++segment) {
+      Unit unit(arguments, geometry, at, warpgroup, segment);
+#pragma unroll 1
+      for (int number = 0; number < units; ++number) {
+        unit.enter(warpgroup, number);
+        meet(warpgroup);
+        unit.stage(sums, segment * units + number, staging);
+        meet(warpgroup);
+        if constexpr (is_run)
+          unit.store_run(staging);
+        else if constexpr (channels_last)
+          unit.store_channels(staging);
         else
-          block.store_staged(sums[s][b], first_segment + s, channel, reinterpret_cast<float*>(staging));
+          unit.store_groups(staging);
       }
     }
   }
 
-  struct Block {
+  static void meet(int warpgroup) {
+    if constexpr (whole_group)
+      ptx::barrier_sync(1 + warpgroup, threads);
+    else
+      __syncwarp();
+  }
+
+  // Of the threads that store a unit.
+  static int thread() { return threadIdx.x % threads; }
+
+  struct Unit {
     const shared::Arguments& arguments;
     const Geometry& geometry;
     const Tile& at;
+    int segment;
+    int channel = 0, pixel = 0;   // the first ones, the latter in the share
+    int held = 0;                 // pixels, whether they exist or not
+    int count = 0;                // of a run: those that exist
+    int lead = 0, lead_step = 0;  // of a run: pixels before the first sector, and by how many a channel has more
+    Target run;                   // where the share's first pixel is
+    int left;                     // pixels of the share that exist from there on, of a run
 
-    Target target(const Place& place) const { return {geometry, arguments, at.group, place}; }
+    Unit(const shared::Arguments& arguments, const Geometry& geometry, const Tile& at, int warpgroup, int number)
+        : arguments(arguments),
+          geometry(geometry),
+          at(at),
+          segment(number + (tile.split_channels ? 0 : warpgroup * tile.segments)),
+          run(target(place(0))) {
+      const Place start = place(0);
+      const auto more = geometry.template axis<2>().output - start.at[2];
+      left = !start.exists ? 0 : more < pixels_of_share ? int(more) : pixels_of_share;
+    }
 
-    // Pixels are rows: eight lanes have neighbouring ones.
-    void store_rows(const BlockSums& sums, int segment, int channel) const {
-      const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const Place to = place(geometry, at, segment, 16 * warp + lane / 4 + 8 * half);
-        if (!to.exists) continue;
-        const Target pixel = target(to);
-#pragma unroll
-        for (int j = 0; j < share / 8; ++j) {
-#pragma unroll
-          for (int e = 0; e < 2; ++e) {
-            const int k = channel + first_column() + 8 * j + 2 * (lane % 4) + e;
-            if (is_channel(k)) pixel.store(sums[4 * j + 2 * half + e], k);
-          }
-        }
+    // Of the segment's units.
+    void enter(int warpgroup, int number) {
+      const int half = whole_group ? 0 : number % 2, piece = number / (whole_group ? 1 : 2) % pieces;
+      const int block = number / (whole_group ? 1 : 2) / pieces;
+      constexpr int block_channels = whole_group ? tile.columns : shared::warpgroup_rows;
+      channel =
+          int(at.channel) + (block + (tile.split_channels ? warpgroup * tile.channel_blocks : 0)) * block_channels;
+      if constexpr (whole_group) {
+        channel += first_column() + piece * channels;
+        held = pixels;
+      } else {
+        channel += threadIdx.x / 32 % 4 * 16 + 8 * half;
+        pixel = piece * pixels;
+        held = share - pixel < pixels ? share - pixel : pixels;
+      }
+      if constexpr (is_run) {
+        count = left - pixel < held ? left - pixel : held;
+        lead = outputs_before_sector(run.at(channel) + pixel);
+        lead_step = -int(geometry.output_strides().inner);
       }
     }
 
-    // Pixels are columns: 8 channels of up to 128 pixels pass through shared memory, so that a warp's stores are
-    // neighbours.
-    void store_staged(const BlockSums& sums, int segment, int channel, float* staging) const {
-      const int lane = threadIdx.x % 32;
-      channel += threadIdx.x / 32 % 4 * 16;
+    Place place(int p) const {
+      return Base::place(geometry, at, segment, (whole_group ? 0 : first_column()) + pixel + p);
+    }
+
+    // A sector of 32 bytes that is written in parts costs much more than a whole one. (Eight outputs of any type.)
+    static int outputs_before_sector(const Output* output) {
+      return -int(reinterpret_cast<unsigned long long>(output) / sizeof(Output)) & 7;
+    }
+    // Of a channel of the unit.
+    int lead_of(int c) const { return lead + c * lead_step & 7; }
+
+    bool has(int c) const {
+      constexpr bool all = !whole_group || share % channels == 0;
+      return is_channel(channel + c) && (all || channel + c < end_of_share());
+    }
+    int end_of_share() const {
+      return int(at.channel) + ((channel - int(at.channel)) / tile.columns) * tile.columns + first_column() + share;
+    }
+
+    Target target(const Place& place) const { return {geometry, arguments.tensors, at.group, place}; }
+
+    // The thread's sums of the unit.
+    static constexpr int values = channels * pixels / threads;
+    // Their places: channel and pixel of the unit.
+    static int channel_of(int i) { return whole_group ? i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2 : thread() / 4; }
+    static int pixel_of(int i) {
+      return whole_group ? thread() / 32 * 16 + threadIdx.x % 32 / 4 + i / 2 % 2 * 8
+                         : i / 2 * 8 + thread() % 4 * 2 + i % 2;
+    }
+
+    static int place_of(int i) { return channel_of(i) * pitch + pixel_of(i); }
+
+    // Which registers they are is known at compile time only: every unit has its code.
+    void stage(const Sums& sums, int number, float* staging) const {
+      float magnitude = 0;
 #pragma unroll
-      for (int first = 0; first < share; first += staged) {
+      for (int s = 0; s < tile.segments; ++s) {
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const int from = channel + 8 * half;
-          __syncwarp();
+        for (int b = 0; b < tile.channel_blocks; ++b) {
 #pragma unroll
-          for (int j = first / 8; j < (first + pitch) / 8 && j < share / 8; ++j)
-            *reinterpret_cast<Vector<float, 2>*>(staging + lane / 4 * pitch + 8 * j - first + 2 * (lane % 4)) = {
-                sums[4 * j + 2 * half], sums[4 * j + 2 * half + 1]};
-          __syncwarp();
-          if constexpr (channels_last)
-            store_pixels(segment, from, first, staging);
-          else
-            store_groups(segment, from, first, staging);
+          for (int part = 0; part < units / tile.channel_blocks; ++part) {
+            if (number == s * units + b * (units / tile.channel_blocks) + part)
+              magnitude = stage_part(sums[s][b], part, staging);
+          }
         }
+      }
+      if constexpr (tile.parts == 2) {
+        if (!Exact::is_finite(magnitude)) repair(staging);
+      }
+    }
+
+    float stage_part(const typename Base::BlockSums& sums, int part, float* staging) const {
+      constexpr int parts_of_pixel = whole_group ? 1 : 2;
+      const int first = part / parts_of_pixel * (whole_group ? channels : pixels) / 2;  // register
+      float magnitude = 0;
+#pragma unroll
+      for (int i = 0; i < values; i += 2) {
+        const int from = first + (whole_group ? i : 2 * i + 2 * (part % 2));
+        if (from >= share / 2) continue;
+        if constexpr (tile.parts == 2) magnitude += fabsf(sums[from]) + fabsf(sums[from + 1]);
+        float* const to = staging + place_of(i);
+        if constexpr (whole_group) {
+          to[0] = sums[from];
+          to[pitch] = sums[from + 1];
+        } else {
+          *reinterpret_cast<Vector<float, 2>*>(to) = {sums[from], sums[from + 1]};
+        }
+      }
+      return magnitude;
+    }
+
+    // Computes the thread's sums that are not finite again.
+    void repair(float* staging) const {
+#pragma unroll 1
+      for (int i = 0; i < values; ++i) {
+        const int c = channel_of(i);
+        float& sum = staging[place_of(i)];
+        if (!has(c) || Exact::is_finite(sum)) continue;
+        const Place place = this->place(pixel_of(i));
+        if (place.exists) sum = Exact::sum(arguments, geometry, at.group, channel + c, place);
+      }
+    }
+
+    // A warp stores a channel: what lies before its first sector, then 32 pixels at a time, each from a sector's
+    // beginning.
+    void store_run(float* staging) const {
+      const int lane = threadIdx.x % 32;
+      constexpr int turns = channels * 32 / threads, at_once = is_light ? turns : 1;
+#pragma unroll 1
+      for (int turn = 0; turn < turns; turn += at_once) {
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) {
+          const int c = thread() / 32 + (turn + i) * (threads / 32);
+          if (has(c)) store_channel(c, lane, staging + c * pitch);
+        }
+      }
+    }
+    void store_channel(int c, int lane, const float* sums) const {
+      Output* const to = run.at(channel) + pixel + c * geometry.output_strides().inner;
+      const auto store_pixel = [&](int p) {
+        if (p < count) to[p] = run.value(sums[p], channel + c, pixel + p);
+      };
+      if (lane < lead_of(c)) store_pixel(lane);
+      int from = lead_of(c) + lane;
+      ptx::forget(from);  // so that there is one address, and distances from it
+      if constexpr (is_light) {
+#pragma unroll
+        for (int p = 0; p < pixels; p += 32) store_pixel(from + p);
+      } else {
+#pragma unroll 1
+        for (int p = 0; p < pixels; p += 32) store_pixel(from + p);
       }
     }
 
     // Channels are neighbours.
-    void store_pixels(int segment, int channel, int first, const float* staging) const {
-      const int lane = threadIdx.x % 32;
-      for (int i = lane / 8; i < staged && first + i < share; i += 4) {
-        const Place to = place(geometry, at, segment, first_column() + first + i);
-        if (to.exists && is_channel(channel + lane % 8))
-          target(to).store(staging[lane % 8 * pitch + i], channel + lane % 8);
+    void store_channels(float* staging) const {
+      const int c = thread() % channels;
+      if (!has(c)) return;
+#pragma unroll 1
+      for (int p = thread() / channels; p < held; p += threads / channels) {
+        const Place place = this->place(p);
+        if (!place.exists) continue;
+        const Target to = target(place);
+        *to.at(channel + c) = to.value(staging[c * pitch + p], channel + c);
       }
     }
 
     // Eight pixels are neighbours.
-    void store_groups(int segment, int channel, int first, const float* staging) const {
-      const int lane = threadIdx.x % 32;
+    void store_groups(float* staging) const {
+      constexpr int lanes = pixels >= threads ? threads : pixels >= 64 ? 64 : pixels >= 32 ? 32 : pixels >= 16 ? 16 : 8;
+#pragma unroll 1
+      for (int p = thread() % lanes; p < held; p += lanes) {
+        const Place place = this->place(p);
+        if (!place.exists) continue;
+        const Target to = target(place);
+        constexpr int apart = threads / lanes, turns = channels / apart, at_once = is_light ? turns : 1;
+#pragma unroll 1
+        for (int turn = 0; turn < turns; turn += at_once) {
 #pragma unroll
-      for (int i = 0; i < staged; i += 32) {
-        const int index = first + i + lane;
-        if (index >= share) continue;
-        const Place to = place(geometry, at, segment, first_column() + index);
-        if (!to.exists) continue;
-        const Target pixel = target(to);
-#pragma unroll
-        for (int k = 0; k < 8; ++k) {
-          if (is_channel(channel + k)) pixel.store(staging[k * pitch + i + lane], channel + k);
-        }
-      }
-    }
-
-    // A segment is a run of outputs in memory: 8 channels of a piece of it pass through shared memory, placed such that
-    // a lane moves a unit of 16 bytes, whatever the run's address. What lies outside of units, at both ends, goes one by
-    // one.
-    void store_run(const BlockSums& sums, int segment, int channel, unsigned char* staging) const {
-      const Place start = place(geometry, at, segment, first_column());
-      if (!start.exists) return;
-      const Target run = target(start);
-      const Index left = geometry.template axis<2>().output - start.at[2];
-      const int count = left < share ? int(left) : share;
-      const int lane = threadIdx.x % 32, in_row = lane % 4;
-      const long long pitch = geometry.output_strides().inner;
-      channel += threadIdx.x / 32 % 4 * 16;
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int from = channel + 8 * half, own = from + lane / 4;  // channels
-#pragma unroll
-        for (int first = 0; first < share; first += run_piece) {
-          const int columns = count - first < run_piece ? count - first : run_piece;
-          Output* const row = run.at(from) + first;
-          Output* const mine = row + lane / 4 * pitch;
-          const int lead = lead_of(mine);
-          Output* const staged = reinterpret_cast<Output*>(staging + lane / 4 * row_bytes) + per_unit - lead;
-          __syncwarp();
-          stage_pairs(sums, half, first, lead % 2 == 0, staged + 2 * in_row, [&](float sum, int column) {
-            column += 2 * in_row;
-            // What does not exist has no bias and no residual.
-            const bool exists = (!shape.bias && !shape.residual) || (is_channel(own) && first + column < count);
-            return exists ? run.value(sum, own, first + column) : Output{};
-          });
-          __syncwarp();
-#pragma unroll
-          for (int k = 0; k < 8; ++k) {
-            using Unit = Vector<Output, per_unit>;
-            const Unit unit = *reinterpret_cast<const Unit*>(staging + k * row_bytes + 16 + 16 * lane);
-            Output* const to = row + k * pitch;
-            const int begin = lead_of(to) + per_unit * lane;
-            if (is_channel(from + k) && begin + per_unit <= columns) *reinterpret_cast<Unit*>(to + begin) = unit;
+          for (int i = 0; i < at_once; ++i) {
+            const int c = thread() / lanes + (turn + i) * apart;
+            if (has(c)) *to.at(channel + c) = to.value(staging[c * pitch + p], channel + c);
           }
-          const int mine_columns = is_channel(own) ? columns : 0;
-          const int end = lead + (columns - lead) / per_unit * per_unit;  // of the units
-#pragma unroll
-          for (int i = in_row; i < per_unit - 1; i += 4) {
-            const Output before = staged[i], after = staged[end + i];
-            if (i < lead && i < mine_columns) mine[i] = before;
-            if (end + i < mine_columns) mine[end + i] = after;
-          }
-        }
-      }
-    }
-
-    // Pairs of a row's sums, `half` of the thread's, from column `first` on.
-    template <class Value>
-    static void stage_pairs(const BlockSums& sums, int half, int first, bool aligned, Output* to, const Value& value) {
-#pragma unroll
-      for (int column = 0; column < run_piece && first + column < share; column += 8) {
-        const int i = (first + column) / 2 + 2 * half;
-        const Output values[] = {value(sums[i], column), value(sums[i + 1], column + 1)};
-        if (aligned) {
-          *reinterpret_cast<Vector<Output, 2>*>(to + column) = {values[0], values[1]};
-        } else {
-          to[column] = values[0];
-          to[column + 1] = values[1];
         }
       }
     }
   };
-  // Columns of a run that are staged at once; a row of them, and where it begins: where its first unit is the second of
-  // shared memory.
-  static constexpr int run_piece = 512 / sizeof(Output), row_bytes = 512 + 32;
-  static constexpr int per_unit = 16 / sizeof(Output);
-  // Outputs before the first unit of 16 bytes.
-  static int lead_of(const Output* row) {
-    return (0u - unsigned(reinterpret_cast<unsigned long long>(row) / sizeof(Output))) % per_unit;
-  }
-  static constexpr int staged = shared::warpgroup_staged_columns, pitch = shared::warpgroup_staged_pitch;
-  static_assert(8 * row_bytes <= shared::warpgroup_staging_bytes && 8 * pitch * 4 <= shared::warpgroup_staging_bytes);
-  static constexpr bool is_run = !tile.along_rows && shape.output.axis[2] == 1;
-  static constexpr bool channels_last = shape.output.inner == 1;
+  // Whether an output takes few instructions: code for many is worth its length.
+  static constexpr bool is_light = Config::activation <= Activation::leaky_relu;
 };
 
 }  // namespace tapconv

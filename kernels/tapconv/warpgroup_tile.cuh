@@ -38,13 +38,10 @@ struct WarpgroupTiles {
   static constexpr int share = tile.columns / tile.cluster;
   static int first_column() { return tile.cluster == 1 ? 0 : int(blockIdx.x % tile.cluster) * share; }
 
-  // A thread's share of the sums: of an instruction, and [segment][block of channels] of it.
+  // A thread's share of the sums: of an instruction, and [segment][block of channels] of it. Register 4j + e of lane l
+  // is row 16 * warp + l / 4 + 8 * (e / 2), column 8j + 2 * (l % 4) + e % 2 of the instruction's matrix.
   using BlockSums = float[share / 2];
   using Sums = BlockSums[tile.segments][tile.channel_blocks];
-
-  // Where an instruction leaves a register: in 64 rows, 16 a warp, and the share's columns.
-  static int row_of(int i) { return threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + i % 4 / 2 * 8; }
-  static int column_of(int i) { return i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2; }
 
   // Whether there is such an output channel of a group.
   static bool is_channel(int channel) {

@@ -176,7 +176,10 @@ class Enumeration {
     tile.segments = static_cast<int>(segments);
     // Where sums of parts take registers and shared memory, shorter segments may have what longer ones lack.
     bool is_there = false;
-    for (int stages = 2; stages <= 4; ++stages) is_there |= with_pipeline(tile, stages);
+    // Inputs of more than a tile ahead only keep stores waiting.
+    const std::int64_t chunks = divide_up(shape_.in_channels, shared::warpgroup_step_channels * reduction().steps);
+    for (int stages = 2; stages <= std::clamp<std::int64_t>(chunks / reduction().splits, 2, 4); ++stages)
+      is_there |= with_pipeline(tile, stages);
     return is_there || reduction().splits == 1;
   }
 

@@ -6,6 +6,7 @@
 // one host thread; each runs until it waits. Clusters run one after the other.
 #include <ucontext.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -58,6 +59,7 @@ Fiber* running = nullptr;
 bool moved = false;  // anything, since the round began
 Meeting of_cluster;
 std::vector<Meeting> of_blocks, of_warps;
+std::vector<std::array<Meeting, 16>> of_barriers;  // of a block
 
 unsigned warps_of_block() { return blockDim.x / 32 + 1; }
 unsigned my_rank() { return blockIdx.x % static_cast<unsigned>(of_blocks.size()); }
@@ -82,6 +84,7 @@ void run_cluster(std::vector<Fiber>& fibers, const Launch& launch, long long fir
   of_cluster = {};
   of_blocks.assign(blocks, {});
   of_warps.assign(blocks * warps_of_block(), {});
+  of_barriers.assign(blocks, {});
   tapconv::emulation::begin_cluster(blocks, launch.dynamic_shared_bytes);
   std::vector<unsigned> left(blocks, blockDim.x);  // threads
   for (std::size_t ended = 0; ended < fibers.size();) {
@@ -129,6 +132,9 @@ void tapconv::emulation::progress() { moved = true; }
 
 void __syncthreads() { of_blocks[my_rank()].meet(blockDim.x); }
 void __syncwarp() { of_warps[my_rank() * warps_of_block() + threadIdx.x / 32].meet(32); }
+void tapconv::ptx::barrier_sync(int number, int threads) {
+  of_barriers[my_rank()].at(static_cast<std::size_t>(number)).meet(static_cast<unsigned>(threads));
+}
 void tapconv::ptx::cluster_sync() { of_cluster.meet(static_cast<unsigned>(of_blocks.size()) * blockDim.x); }
 
 int main(int count, char** names) {

@@ -47,6 +47,7 @@ inline unsigned cvt_rn_tf32_f32(float value) {
 
 unsigned shared_address(const void* pointer);
 unsigned char* dynamic_shared();
+void barrier_sync(int number, int threads);
 void st_shared_v4(unsigned address, const unsigned (&values)[4]);
 void mbarrier_init(unsigned barrier, unsigned arrivals);
 inline void fence_mbarrier_init() {}
