@@ -22,7 +22,7 @@
 // the 8 computing warps, when the instructions that read the stage have ended.
 // Parts: warpgroup_parts.cuh.
 //
-// Registers: 168 at the launch. Promoted sums, and those of parts, can need more, which the loaders give away.
+// Registers: 168 at the launch. What computing threads need more, the loaders give away.
 #pragma once
 
 #include "tapconv/warpgroup_load.cuh"
@@ -87,13 +87,13 @@ struct Warpgroup : WarpgroupTiles<Config> {
     Parts::meet();
 
     if (threadIdx.x < shared::warpgroup_computing) {
-      if constexpr (takes_registers) ptx::setmaxnreg_inc<shared::computing_registers(tile)>();
+      ptx::setmaxnreg_inc<shared::computing_registers(tile)>();
       const int warp = ptx::uniform(threadIdx.x / 32);
       auto parts = Parts::adder(after + layout.staging_bytes + layout.sources_bytes, of_parts);
       compute(arguments, geometry, all, inputs, weights, of_inputs, of_weights, warp / 4, parts,
               reinterpret_cast<float*>(after) + warp / (Store::threads / 32) * (Store::channels * Store::pitch));
     } else {
-      if constexpr (takes_registers) ptx::setmaxnreg_dec<shared::loading_registers(tile)>();
+      ptx::setmaxnreg_dec<shared::loading_registers(tile)>();
       const int thread = int(threadIdx.x) - shared::warpgroup_computing;
       if (thread < shared::warpgroup_loaders)
         Load::load_inputs(arguments, geometry, all, inputs, of_inputs, sources, thread);
@@ -102,7 +102,6 @@ struct Warpgroup : WarpgroupTiles<Config> {
     }
   }
   static constexpr int unit = shared::warpgroup_unit_bytes;
-  static constexpr bool takes_registers = shared::loading_registers(tile) < shared::computing_registers(tile);
 
   // Descriptors of part 0 of a stage's operands, at the first segment and block of channels of a warpgroup.
   static Descriptor pixels_at(unsigned inputs, int slot) {

@@ -48,7 +48,7 @@ constexpr int computing_registers(const WarpgroupTile& tile) {
   // Found by compiling: with fewer ptxas spills. Loaders need 72.
   const int sums = sum_registers(tile), others = !is_promoted(tile) && tile.splits == 1 ? 48 : sums <= 144 ? 64 : 56;
   const int wanted = (sums + others) / 8 * 8;
-  return wanted < 168 ? 168 : wanted;
+  return wanted < 176 ? 176 : wanted;
 }
 constexpr int loading_registers(const WarpgroupTile& tile) { return 3 * 168 - 2 * computing_registers(tile); }
 
@@ -56,8 +56,7 @@ inline constexpr int most_sum_registers = 160;
 
 // Items of 8 channels that a loader can have in flight.
 constexpr int most_loading(const WarpgroupTile& tile) {
-  const int others = tile.splits > 1 ? 45 : 36;  // registers
-  const int fitting = (loading_registers(tile) - others) / 9;
+  const int fitting = (loading_registers(tile) - 44) / 9;
   return fitting < 2 ? 2 : fitting > 14 ? 14 : fitting;
 }
 
