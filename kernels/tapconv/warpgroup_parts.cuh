@@ -59,6 +59,9 @@ struct WarpgroupParts : WarpgroupTiles<Config> {
 
     static constexpr int fours = registers / 4, share_fours = fours / tile.cluster;
     static_assert(fours % tile.cluster == 0);
+    // Blocks that are read at once: the compiler would read all before it adds, and run out of registers.
+    static constexpr int most_together = 32 / (segments * channel_blocks * 4 * share_fours);
+    static constexpr int ranks_together = most_together < 1 ? 1 : most_together;
     static constexpr int distance(int segment, int block, int four) {
       return ((segment * channel_blocks + block) * fours + four) * shared::warpgroup_computing;
     }
@@ -88,7 +91,7 @@ struct WarpgroupParts : WarpgroupTiles<Config> {
         }
       }
       const unsigned first = ptx::shared_address(own + distance(0, 0, part.number * share_fours));
-#pragma unroll 1  // registers are short
+#pragma unroll ranks_together
       for (int rank = 0; rank < tile.cluster; ++rank) {
         const unsigned from = ptx::mapa(first, rank);
 #pragma unroll

@@ -29,6 +29,8 @@ TEST(LaunchProblem, NamesTheLimitTheValueAndTheDevice) {
             of({.grid = {1, 1, 1}, .block = {1024, 1, 1}}));
   EXPECT_EQ("shared memory: 231425 bytes dynamic and 1024 static; valid on NVIDIA H200: at most 232448 in all",
             of({.grid = {1, 1, 1}, .block = {32, 1, 1}, .dynamic_shared_bytes = 231425}));
+  EXPECT_EQ("grid.x = 6; valid: a multiple of the 4 blocks of a cluster",
+            of({.grid = {6, 1, 1}, .block = {32, 1, 1}, .cluster = 4}));
   KernelFacts wide = kernel;
   wide.registers = 129;
   EXPECT_EQ("512 threads of 129 registers need 69632; a block on NVIDIA H200 has 65536",

@@ -251,9 +251,10 @@ constexpr bool is_consistent(const WarpgroupTile& tile, const WarpgroupLayout& l
          layout.block_pixels == segment_pixels(tile) * tile.segments * (tile.split_channels ? 1 : 2) &&
          accumulators(tile) <= 128 && tile.pairs >= 1 && tile.pairs <= layout.pairs && tile.input_stages >= 1 &&
          tile.weight_stages >= 1 && (tile.parts == 1 || tile.parts == 2) &&
-         // More sums, or promoted segments or blocks, would leave the loaders too few registers.
-         sum_registers(tile) <= most_sum_registers &&
-         (!is_promoted(tile) || (tile.segments <= 8 && tile.channel_blocks == 1)) &&
+         // More sums, or segments or blocks of those that need room beside them, would leave the loaders too few
+         // registers.
+         sum_registers(tile) <= most_sum_registers && (!is_promoted(tile) || tile.channel_blocks == 1) &&
+         ((!is_promoted(tile) && tile.splits == 1) || tile.segments <= 8) &&
          // A block of a cluster finishes its share of the columns.
          (tile.cluster == 1 || (tile.cluster == tile.splits && tile.columns % (8 * tile.cluster) == 0)) &&
          // Descriptors hold 14 bits of units.
