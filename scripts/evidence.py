@@ -196,7 +196,7 @@ def main(arguments: list[str]) -> int:
         print(f"{line}\nSTALE EVIDENCE: kernels/, src/cuda or src/solver have changed since these were measured:")
         for path in stale:
             print(f"  {path}")
-        print(f"Run scripts/gpu_suite.py on a GPU and commit what it writes.\n{line}")
+        print(f"Run the scripts that they name on a GPU and commit what these write.\n{line}")
     elif not problems:
         print(f"evidence: {count} results files were measured on the device code as it is, and tell of no failure")
     return 1 if problems else 0
