@@ -46,7 +46,8 @@ constexpr int sum_registers(const WarpgroupTile& tile) {
 }
 constexpr int computing_registers(const WarpgroupTile& tile) {
   // Found by compiling: with fewer ptxas spills. Loaders need 72.
-  const int sums = sum_registers(tile), others = !is_promoted(tile) && tile.splits == 1 ? 48 : sums <= 144 ? 64 : 56;
+  const int sums = sum_registers(tile),
+            others = is_promoted(tile) || tile.splits > 1 ? (sums <= 144 ? 64 : 56) : (tile.pixels_are_rows ? 56 : 48);
   const int wanted = (sums + others) / 8 * 8;
   return wanted < 176 ? 176 : wanted;
 }
