@@ -18,6 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DEVICE_CODE = ("kernels", "src/cuda", "src/solver")
+PUBLISHED = 35
+AGREEMENT = (40, 6)  # pairs and kernels of bench/agreement.py
 HEADER = ("date", "gpu", "driver", "versions", "commit", "device_code_sha256", "script")
 REQUIRED = ("tests.json", "check.json", "bench.json", "specs.json")
 
@@ -65,15 +67,16 @@ def problems_of_body(name: str, body: dict) -> Iterator[str]:
         yield "has no specs"
     if name == "fingerprint.json":
         rows = body.get("rows") or []
-        if not rows:
-            yield "has no rows"
+        if len(rows) != PUBLISHED:
+            yield f"has {len(rows)} rows; the published problems are {PUBLISHED}"
         for row in rows:
             if (row.get("report") or {}).get("agrees") is not True:
                 yield f"{row.get('name')}: {row.get('reason') or 'PyTorch does not compute as published'}"
     if name == "agreement.json":
         summary = body.get("summary") or {}
-        if "missed" not in summary:
-            yield "has no summary"
+        counts = len(body.get("pairs") or []), len(body.get("kernels") or [])
+        if "missed" not in summary or any(count < wanted for count, wanted in zip(counts, AGREEMENT)):
+            yield f"has {counts[0]} pairs and {counts[1]} kernels and {'a' if summary else 'no'} summary; wanted: {AGREEMENT[0]}, {AGREEMENT[1]} and one"
         yield from (f"missed: {one}" for one in summary.get("missed", []))
 
 
@@ -140,6 +143,8 @@ def self_test() -> list[str]:
                 (root / "results" / "gpu" / file).write_text(body if isinstance(body, str) else json.dumps(body))
             return check(root)
 
+    agreeing = [{"report": {"agrees": True}}] * PUBLISHED
+    measured = {"pairs": [{}] * AGREEMENT[0], "kernels": [{}] * AGREEMENT[1]}
     wrong = []
     if check_tree() != ([], [], 4):
         wrong.append(f"a clean tree gives {check_tree()}")
@@ -161,12 +166,15 @@ def self_test() -> list[str]:
         "no specs": lambda files: files["specs.json"].update(specs={}),
         "no fingerprint": lambda files: files.update({"fingerprint.json": files["specs.json"] | {"rows": []}}),
         "a fingerprint that disagrees": lambda files: files.update(
-            {"fingerprint.json": files["specs.json"] | {"rows": [{"report": {"agrees": True}}, {"report": {"agrees": False}}]}}),
+            {"fingerprint.json": files["specs.json"] | {"rows": agreeing[1:] + [{"report": {"agrees": False}}]}}),
         "a fingerprint without an answer": lambda files: files.update(
-            {"fingerprint.json": files["specs.json"] | {"rows": [{"name": "p", "reason": "no PyTorch", "report": None}]}}),
+            {"fingerprint.json": files["specs.json"] | {"rows": agreeing[1:] + [{"name": "p", "reason": "no PyTorch", "report": None}]}}),
+        "a fingerprint of too few": lambda files: files.update({"fingerprint.json": files["specs.json"] | {"rows": agreeing[1:]}}),
         "no agreement": lambda files: files.update({"agreement.json": files["specs.json"]}),
         "an agreement that was missed": lambda files: files.update(
-            {"agreement.json": files["specs.json"] | {"summary": {"missed": ["37 of 40 pairs overlap"]}}}),
+            {"agreement.json": files["specs.json"] | measured | {"summary": {"missed": ["37 of 40 pairs overlap"]}}}),
+        "an agreement of too few": lambda files: files.update(
+            {"agreement.json": files["specs.json"] | measured | {"pairs": [{}] * 39, "summary": {"missed": []}}}),
         "another commit": lambda files: files["specs.json"].update(commit="4567def"),
     }
     for name, change in planted.items():
