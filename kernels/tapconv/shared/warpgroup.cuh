@@ -185,7 +185,7 @@ constexpr WarpgroupLayout warpgroup_layout(const Shape& shape, const WarpgroupTi
   to.staging_bytes =
       tile.pixels_are_rows ? 2 * 32 * (warpgroup_rows + 4) * 4 : 8 * 8 * (warpgroup_staged_columns + 8) * 4;
   // Where each stored pixel comes from.
-  to.sources_bytes = ceil_divide(to.pixels, warpgroup_loaders) * warpgroup_loaders * 4;
+  to.sources_bytes = ceil_divide(to.pixels, warpgroup_loaders) * warpgroup_loaders * 8;  // of any width
   // The sums of a part, for the other blocks of the cluster.
   to.exchange_bytes = tile.cluster > 1 ? accumulators(tile) * warpgroup_computing * 4 : 0;
   const auto bytes = [](int stages, int units) {
