@@ -62,7 +62,7 @@ void print_stage(const PlannedStage& stage, bool only) {
   if (stage.floor)
     fmt::print(": limit is {:.3g} % of it, reach {:.3g} %", 100 * stage.floor->limit_ms / *stage.predicted_ms,
                100 * stage.floor->reach_ms / *stage.predicted_ms);
-  fmt::print("\n    fit       {:.3g} waves of blocks, {:.1f} % of the products at edges wasted\n", stage.waves,
+  fmt::print("\n    fit       {:.3g} waves of tiles, {:.1f} % of the products at edges wasted\n", stage.waves,
              100 * stage.edge_waste);
   fmt::print("    sums      {}\n", stage.k_order);
   if (stage.packed_bytes > 0)

@@ -85,7 +85,7 @@ void print_stage(const PlannedStage& stage, const Device& device) {
       fmt::print("    occupancy {}\n", text(*held, multiprocessor(device)));
   }
   if (stage.predicted_ms)
-    fmt::print("    fit       {:.3g} waves of blocks, {:.1f} % of the products at edges wasted\n", stage.waves,
+    fmt::print("    fit       {:.3g} waves of tiles, {:.1f} % of the products at edges wasted\n", stage.waves,
                100 * stage.edge_waste);
 }
 
