@@ -101,10 +101,12 @@ class Timer:
             torch.cuda.synchronize(self.device)
 
     def chill(self, idle_ms: float) -> None:
-        """Cold caches, an idle device."""
+        """Cold caches, an idle device, and a stream that waits until the call is there (some 200 us)."""
         self.scratch.zero_()
         self.wait()
         time.sleep(idle_ms / 1000)
+        if self.cuda:
+            torch.cuda._sleep(400_000)
 
     def time(self, call: Callable[[], torch.Tensor]) -> tuple[float, torch.Tensor]:
         """Milliseconds of one call, and its result."""

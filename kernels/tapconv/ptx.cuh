@@ -44,6 +44,13 @@ inline unsigned cvt_rn_tf32_f32(float value) {
   return bits;
 }
 
+// Nanoseconds, by a clock of the device that ticks about every microsecond.
+inline unsigned long long globaltimer() {
+  unsigned long long ns;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(ns));
+  return ns;
+}
+
 // The block's dynamic shared memory.
 inline unsigned char* dynamic_shared() {
   extern __shared__ __align__(128) unsigned char memory[];

@@ -74,7 +74,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
     const unsigned weights = inputs + unit * tile.input_stages * layout.input_stage;
     unsigned char* const after =
         memory + unit * (tile.input_stages * layout.input_stage + tile.weight_stages * layout.weight_stage);
-    int* const sources = reinterpret_cast<int*>(after + layout.staging_bytes);
+    auto* const sources = reinterpret_cast<typename Load::Source*>(after + layout.staging_bytes);
     const InputBarriers of_inputs{ptx::shared_address(barriers)};
     const WeightBarriers of_weights{of_inputs.address + InputBarriers::bytes};
     const unsigned of_parts = of_weights.address + WeightBarriers::bytes;

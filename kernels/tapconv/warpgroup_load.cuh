@@ -6,6 +6,16 @@
 
 namespace tapconv {
 
+// Of offsets within a tile's images.
+template <bool narrow>
+struct SourceType {
+  using Type = int;
+};
+template <>
+struct SourceType<false> {
+  using Type = long long;
+};
+
 template <class Config>
 struct WarpgroupLoad : WarpgroupTiles<Config> {
   using Base = WarpgroupTiles<Config>;
@@ -49,12 +59,15 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
     }
   }
 
-  // From tap 0's first channel at a tile's first output to the value of a stored pixel; `none` where it is a zero.
-  static constexpr Index none = -0x7fffffff - 1;
-  static Index source(const Geometry& geometry, const Tile& at, int pixel) {
+  // From tap 0's first channel at a tile's first output to the value of a stored pixel; `none` where it is a zero. In
+  // 32 bits where the images of a tile are known to be small enough.
+  static constexpr bool narrow_sources = shape.input.outer > 0 && tile.images* shape.input.outer < 1ll << 31;
+  using Source = typename SourceType<narrow_sources>::Type;
+  static constexpr Source none = Source(1ull << (8 * sizeof(Source) - 1));
+  static Source source(const Geometry& geometry, const Tile& at, int pixel) {
     const shared::Strides strides = geometry.input_strides();
     const int image = pixel / layout.image_pitch;
-    Index offset = image * Index(strides.outer);
+    Source offset = image * Source(strides.outer);
     const bool exists = at.image + image < geometry.batch() &&
                         add_axis<0>(geometry, at, pixel % layout.image_pitch / layout.plane_pitch, strides, offset) &&
                         add_axis<1>(geometry, at, pixel % layout.plane_pitch / layout.row_pitch, strides, offset) &&
@@ -64,15 +77,14 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
 
   template <int i>
   static bool add_axis(const Geometry& geometry, const Tile& at, int stored, const shared::Strides& strides,
-                       Index& offset) {
+                       Source& offset) {
     constexpr shared::StoredAxis axis = layout.axis[i];
     const shared::Axis whole = geometry.template axis<i>();
-    const Index position = Index(axis.position(at.at[i], stored));
+    const long long position = axis.position(at.at[i], stored);
     // Beyond what the last output's last tap meets only outputs look that do not exist.
-    const Index last = Index((whole.output - 1) * axis.stride + (axis.taps - 1) * axis.dilation + axis.first);
-    if (position > last) return false;
-    const Index from = shared::source_position(position, Index(whole.input), shape.boundary);
-    offset += from * Index(strides.axis[i]);
+    if (position > (whole.output - 1) * axis.stride + (axis.taps - 1) * axis.dilation + axis.first) return false;
+    const Index from = shared::source_position(Index(position), Index(whole.input), shape.boundary);
+    offset += from * Source(strides.axis[i]);
     return from >= 0;
   }
 
@@ -84,16 +96,12 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
   static constexpr int rounds = shared::ceil_divide(items, shared::most_loading(tile));
   static constexpr int batch = shared::ceil_divide(items, rounds);
 
-  // Whether a loader keeps where its pixels come from, for all chunks of a tile; else it computes it again and again.
-  static constexpr bool keeps_sources =
-      sizeof(Index) == 4 || (shape.input.outer > 0 && tile.images * shape.input.outer < 1ll << 31);
-
   // What a loader asks for next. `sources` are the loader's own places in shared memory, `loaders` apart.
   struct Cursor {
     const shared::Arguments& arguments;
     const Geometry& geometry;
     const Tiles& all;
-    int* const sources;
+    Source* const sources;
     const int thread;
     Part part{all};
     int chunk = part.begin(), round = 0;
@@ -105,13 +113,11 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
       at = Base::tile_at(all, part.tile_index);
       input = static_cast<const Input*>(arguments.tensors.input) + at.image * geometry.input_strides().outer +
               at.group * shape.in_channels * geometry.input_strides().inner;
-      if constexpr (keeps_sources) {
 #pragma unroll 1
-        for (int i = 0; i < loader_pixels; ++i) sources[i * loaders] = int(computed_source(i));
-      }
+      for (int i = 0; i < loader_pixels; ++i) sources[i * loaders] = computed_source(i);
     }
 
-    Index computed_source(int i) const {
+    Source computed_source(int i) const {
       const int pixel = thread + i * loaders;
       return pixel < layout.pixels ? source(geometry, at, pixel) : none;
     }
@@ -125,13 +131,12 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
       if (enters) enter_tile();
     }
 
-    Index source_of(int item) const {
+    Source source_of(int item) const {
       if (!part.exists() || item >= items) return none;
-      if constexpr (!keeps_sources) return computed_source(item / tile.steps);
       return sources[item / tile.steps * loaders];
     }
 
-    void ask(float (&values)[8], int item, Index source) const {
+    void ask(float (&values)[8], int item, Source source) const {
       const long long inner = geometry.input_strides().inner;
       const int channel = (chunk * tile.steps + item % tile.steps) * 8;
       const Input* element = input + channel * inner + source;
@@ -149,7 +154,7 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
   // `Barriers` are those of the stages.
   template <class Barriers>
   static void load_inputs(const shared::Arguments& arguments, const Geometry& geometry, const Tiles& all,
-                          unsigned memory, const Barriers& barriers, int* sources, int thread) {
+                          unsigned memory, const Barriers& barriers, Source* sources, int thread) {
     Cursor cursor{arguments, geometry, all, sources + thread, thread};
     float values[batch][8];
     cursor.enter_tile();
@@ -163,9 +168,10 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
         ptx::mbarrier_wait(barriers.empty(ring.slot), ring.parity ^ 1);
 #pragma unroll 1
         for (int round = 0; round < rounds; ++round) {
-          Index from[batch];
+          // Read at once where registers allow.
+          Source from[narrow_sources ? batch : 1];
 #pragma unroll
-          for (int i = 0; i < batch; ++i) from[i] = cursor.source_of(cursor.round * batch + i);
+          for (int i = 0; i < batch && narrow_sources; ++i) from[i] = cursor.source_of(cursor.round * batch + i);
 #pragma unroll
           for (int i = 0; i < batch; ++i) {
             const int item = round * batch + i, pixel = thread + item / tile.steps * loaders;
@@ -173,7 +179,8 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
               put(memory + shared::warpgroup_unit_bytes *
                                (ring.slot * layout.input_stage + item % tile.steps * 2 * layout.pixels + pixel),
                   values[i]);
-            cursor.ask(values[i], cursor.round * batch + i, from[i]);
+            const int next = cursor.round * batch + i;
+            cursor.ask(values[i], next, narrow_sources ? from[narrow_sources ? i : 0] : cursor.source_of(next));
           }
           cursor.next_round();
         }

@@ -137,7 +137,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
       if constexpr (is_run) {
         count = left - pixel < held ? left - pixel : held;
         lead = outputs_before_sector(run.at(channel) + pixel);
-        lead_step = -int(geometry.output_strides().inner);
+        lead_step = -int(geometry.output_strides().inner % 8);
       }
     }
 
@@ -145,9 +145,10 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
       return Base::place(geometry, at, segment, (whole_group ? 0 : first_column()) + pixel + p);
     }
 
-    // A sector of 32 bytes that is written in parts costs much more than a whole one. (Eight outputs of any type.)
+    // A sector of 32 bytes that is written in parts costs much more than a whole one. Of any type eight outputs count:
+    // of 16 bits half a sector.
     static int outputs_before_sector(const Output* output) {
-      return -int(reinterpret_cast<unsigned long long>(output) / sizeof(Output)) & 7;
+      return -int(reinterpret_cast<unsigned long long>(output) / sizeof(Output) % 8) & 7;
     }
     // Of a channel of the unit.
     int lead_of(int c) const { return lead + c * lead_step & 7; }

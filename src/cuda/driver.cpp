@@ -207,6 +207,15 @@ void Event::synchronize() const {
   api().check(api().EventSynchronize(handle_), "waiting for the device", ErrorCode::launch);
 }
 
+bool Event::has_completed() const {
+  const CurrentContext current(context_);
+  constexpr int not_ready = 600;  // CUDA_ERROR_NOT_READY
+  const int result = api().EventQuery(handle_);
+  if (result == not_ready) return false;
+  api().check(result, "asking for an event", ErrorCode::launch);
+  return true;
+}
+
 double Event::milliseconds_since(const Event& start) const {
   const CurrentContext current(context_);
   float milliseconds = 0;

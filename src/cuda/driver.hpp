@@ -148,6 +148,8 @@ class Event {
 
   void record(const Stream& stream) const;
   void synchronize() const;
+  /// Whether all work before it is done.
+  [[nodiscard]] bool has_completed() const;
   /// Milliseconds from `start` to this event; both must have completed.
   [[nodiscard]] double milliseconds_since(const Event& start) const;
 

@@ -36,6 +36,7 @@ DriverApi::DriverApi() : library_({"libcuda.so.1"}) {
   load(EventRecord, "cuEventRecord");
   load(EventSynchronize, "cuEventSynchronize");
   load(EventElapsedTime, "cuEventElapsedTime");
+  load(EventQuery, "cuEventQuery");
   load(ModuleLoadData, "cuModuleLoadData");
   load(ModuleUnload, "cuModuleUnload");
   load(ModuleGetFunction, "cuModuleGetFunction");

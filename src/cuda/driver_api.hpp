@@ -42,6 +42,7 @@ struct DriverApi {
   Result (*EventRecord)(void*, void*);
   Result (*EventSynchronize)(void*);
   Result (*EventElapsedTime)(float*, void*, void*);
+  Result (*EventQuery)(void*);
   Result (*ModuleLoadData)(void**, const void*);
   Result (*ModuleUnload)(void*);
   Result (*ModuleGetFunction)(void**, void*, const char*);

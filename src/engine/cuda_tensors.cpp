@@ -244,6 +244,10 @@ void CudaTensors::add_bias(void* output, std::int64_t outer, std::int64_t channe
                                               .inner = inner});
 }
 
+void CudaTensors::hold(int microseconds) {
+  launch_elementwise("hold", "HoldArguments", 1, shared::HoldArguments{.nanoseconds = 1000ll * microseconds});
+}
+
 void CudaTensors::flush_l2() {
   const std::size_t bytes = 3 * static_cast<std::size_t>(context_.facts().l2_bytes);
   if (scratch_.bytes() < bytes) scratch_ = cuda::Buffer(context_, bytes);

@@ -36,6 +36,8 @@ class CudaTensors {
   void transpose(const shared::TransposeArguments& arguments);
   /// Adds the problem's bias to an output of its type.
   void add_bias(void* output, std::int64_t outer, std::int64_t channels, std::int64_t inner);
+  /// Keeps the stream waiting.
+  void hold(int microseconds);
   /// Overwrites more memory than the L2 holds.
   void flush_l2();
 

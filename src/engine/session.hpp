@@ -83,6 +83,9 @@ class Session {
 
   /// Evicts the caches' content.
   virtual void chill() = 0;
+  /// Lets the device wait a moment, for what the host asks for next to be there when it goes on: else the host's delay
+  /// is in the time of a call.
+  virtual void hold() {}
   /// Milliseconds of one run(), by the device's clock.
   [[nodiscard]] virtual double time(Executable& executable) = 0;
   /// Waits until everything that was started is done.

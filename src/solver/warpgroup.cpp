@@ -36,7 +36,7 @@ Support WarpgroupSolver::supports(const Task& task, const DeviceModel& device) c
   if (problem.kind == Kind::transposed && std::ranges::any_of(problem.stride, [](auto s) { return s != 1; }))
     return {false, "a transposed convolution with a stride"};
   if (problem.in_channels / problem.groups < 5)
-    return {false, fmt::format("{} input channels of a group: an instruction takes eight",
+    return {false, fmt::format("{} input channels of a group: less than five waste too much of an instruction",
                                problem.in_channels / problem.groups)};
   if (problem.out_channels / problem.groups < 8)
     return {false, fmt::format("{} output channels of a group: an instruction makes eight at least",

@@ -60,7 +60,11 @@ Candidate warpgroup_estimate(const Task& task, const shared::WarpgroupTile& tile
   const double late = late_clocks / ((tile.input_stages - 1) * (tile.input_stages - 1));
   const double clocks = shared::ceil_divide(layout.chunks, tile.cluster) * chunk + exchange +
                         outputs / (8 * 32) * store_clocks(task, tile) / tile.cluster + late;
-  const double waves = count * tile.cluster / device.facts.multiprocessors;
+  // Clusters lie within a GPC, whose multiprocessors they do not use up: some eight are left over.
+  constexpr int left_over = 8;
+  const int resident = tile.cluster == 1 ? device.facts.multiprocessors
+                                         : (device.facts.multiprocessors - left_over) / tile.cluster * tile.cluster;
+  const double waves = count * tile.cluster / resident;
   const double compute_ms = (std::ceil(waves) * clocks + fill_clocks) / (sustained_clock * device.facts.sm_clock_khz);
 
   double useful = static_cast<double>(task.problem.out_channels) * static_cast<double>(sizes.batch);

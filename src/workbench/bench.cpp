@@ -98,6 +98,7 @@ class Bench {
     session_.chill();
     session_.synchronize();
     std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(idle_ms));
+    session_.hold();
     return clocked(executable);
   }
 

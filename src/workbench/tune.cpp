@@ -190,6 +190,7 @@ class Tuning {
     session_->chill();
     session_->synchronize();
     std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(request_.idle_ms));
+    session_->hold();
     return session_->time(candidate);
   }
 

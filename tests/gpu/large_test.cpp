@@ -41,6 +41,9 @@ INSTANTIATE_TEST_SUITE_P(
                       "Conv1d(1, 33, 3, padding=1, dtype=float16) @ 1x1x67108864",    // beyond 2^32 bytes of outputs
                       "Conv1d(33, 1, 3, padding=1, dtype=bfloat16) @ 1x33x67108864",  // and of inputs
                       "Conv2d(32, 4, 1, layout=channels_last) @ 1x32x8192x8193",
+                      // of channels enough for tensor cores, in both layouts
+                      "Conv2d(40, 16, 3, padding=1, math=tf32, layout=channels_last) @ 1x40x8192x8193",
+                      "Conv1d(40, 16, 3, padding=1) @ 1x40x67108864",
                       "Conv1d(1, 1, 1) @ 2147483648x1x1",                    // exactly 2^31 images
                       "ConvTranspose1d(1, 1, 3, stride=32) @ 1x1x67108865",  // 2^31 positions, most without a tap
                       "DepthwiseSeparable1d(32, 2, 3) @ 1x32x67108866",      // 2^31 values between

@@ -46,6 +46,22 @@ class Emulation {
             path("instructions.o") + " -o " + path(name));
   }
 
+  /// Runs `body`, the statements of a main(), behind a kernel's source: what its functions compute. Throws what it
+  /// prints if it ends with anything but 0.
+  void evaluate(const std::string& name, const cuda::KernelSource& source, const std::string& body) const {
+    std::ofstream(path(name + ".cpp")) << "#include <cstdio>\n"
+                                       << source.text
+                                       << "extern void (*const kernel)(tapconv::shared::Arguments);\n"
+                                          "void (*const kernel)(tapconv::shared::Arguments) = nullptr;\n"
+                                          "int main() {\n"
+                                       << body << "}\n";
+    if (!std::filesystem::exists(path("without_main.o")))
+      command(compiler_ + " -c -Dmain=unused " + sources_ + "/emulation/run.cpp -o " + path("without_main.o"));
+    command(compiler_ + " -include device.hpp " + path(name + ".cpp") + " " + path("without_main.o") + " " +
+            path("instructions.o") + " -o " + path(name));
+    command(path(name));
+  }
+
   /// Runs the program; its tensors are read here and its output is written back. Null: a tensor that is not there.
   struct Tensors {
     const Strided *input, *weight, *bias, *residual;

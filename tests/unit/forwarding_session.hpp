@@ -35,6 +35,7 @@ class ForwardingSession : public Session {
     return inner_->default_reference(library);
   }
   void chill() override { inner_->chill(); }
+  void hold() override { inner_->hold(); }
   [[nodiscard]] double time(Executable& executable) override { return inner_->time(executable); }
   void synchronize() override { inner_->synchronize(); }
   [[nodiscard]] Condition condition() override { return inner_->condition(); }

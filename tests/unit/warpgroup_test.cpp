@@ -163,7 +163,8 @@ TEST(Warpgroup, SaysWhyNot) {
   const WarpgroupSolver solver;
   const auto reason = [&](const std::string& text) { return solver.supports(task_of(text), device()).reason; };
   EXPECT_EQ("", reason("Conv2d(5, 8, 3) @ 1x5x9x9"));
-  EXPECT_EQ("4 input channels of a group: an instruction takes eight", reason("Conv2d(4, 8, 3) @ 1x4x9x9"));
+  EXPECT_EQ("4 input channels of a group: less than five waste too much of an instruction",
+            reason("Conv2d(4, 8, 3) @ 1x4x9x9"));
   EXPECT_EQ("7 output channels of a group: an instruction makes eight at least", reason("Conv2d(5, 7, 3) @ 1x5x9x9"));
   EXPECT_EQ("ieee allows no products of TF32 numbers", reason("Conv2d(8, 8, 3, math=ieee) @ 1x8x9x9"));
   EXPECT_EQ("operands other than float32", reason("Conv2d(8, 8, 3, dtype=float16) @ 1x8x9x9"));

@@ -110,6 +110,10 @@ struct AddBiasArguments {
   long long outer, channels, inner;  // output[o][c][i] += bias[c]
 };
 
+struct HoldArguments {
+  long long nanoseconds;
+};
+
 struct ChainArguments {
   int repeats;
   float* sink;

@@ -46,7 +46,8 @@ constexpr int sum_registers(const WarpgroupTile& tile) {
 }
 constexpr int computing_registers(const WarpgroupTile& tile) {
   // Found by compiling: with fewer ptxas spills. Loaders need 72.
-  const int sums = sum_registers(tile), others = !is_promoted(tile) && tile.splits == 1 ? 48 : sums <= 144 ? 64 : 56;
+  const int sums = sum_registers(tile),
+            others = is_promoted(tile) || tile.splits > 1 ? (sums <= 144 ? 64 : 56) : (tile.pixels_are_rows ? 56 : 48);
   const int wanted = (sums + others) / 8 * 8;
   return wanted < 176 ? 176 : wanted;
 }
@@ -184,7 +185,7 @@ constexpr WarpgroupLayout warpgroup_layout(const Shape& shape, const WarpgroupTi
   to.staging_bytes =
       tile.pixels_are_rows ? 2 * 32 * (warpgroup_rows + 4) * 4 : 8 * 8 * (warpgroup_staged_columns + 8) * 4;
   // Where each stored pixel comes from.
-  to.sources_bytes = ceil_divide(to.pixels, warpgroup_loaders) * warpgroup_loaders * 4;
+  to.sources_bytes = ceil_divide(to.pixels, warpgroup_loaders) * warpgroup_loaders * 8;  // of any width
   // The sums of a part, for the other blocks of the cluster.
   to.exchange_bytes = tile.cluster > 1 ? accumulators(tile) * warpgroup_computing * 4 : 0;
   const auto bytes = [](int stages, int units) {
