@@ -53,7 +53,7 @@ nlohmann::json measure(const Problem& problem, const cuda::Context& context, std
   tensors.fill(uniform_recipes(problem, 1));
   Task task = tasks_of(problem).front();
   task.packed = true;
-  const shared::Sizes sizes = sizes_of(task.problem);
+  const shared::Sizes sizes = sizes_of(task.problem, task.strided);
   const DeviceTensors pointers = tensors.pointers();
   struct Row {
     std::string_view solver;

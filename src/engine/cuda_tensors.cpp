@@ -135,9 +135,9 @@ std::vector<OracleOutput> CudaTensors::evaluate(std::span<const std::int64_t> ou
   stream_.fill_bytes(target.as(), 0, target.bytes());
   const auto count = static_cast<long long>(outputs.size());
   const Problem first = stages(problem_).front();
-  const Task task{.problem = first, .input_dtype = problem_.dtype};
-  const shared::Shape shape = shape_of(task);
-  const shared::Sizes sizes = sizes_of(first), last = sizes_of(stages(problem_).back());
+  // Of the axes as they are.
+  const shared::Shape shape = shape_of({.problem = first, .input_dtype = problem_.dtype, .strided = true});
+  const shared::Sizes sizes = sizes_of(first, true), last = sizes_of(stages(problem_).back(), true);
   const bool separable = problem_.kind == Kind::depthwise_separable;
   const std::vector<std::int64_t> pointwise =
       separable ? strides_of(pointwise_weight_shape(problem_), problem_.layout) : std::vector<std::int64_t>{0, 0};

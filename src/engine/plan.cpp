@@ -70,7 +70,7 @@ PlannedStage describe_stage(const Target& target, const Task& task, std::string&
                      .edge_waste = choice.candidate.edge_waste,
                      .k_order = kernels.front().k_order,
                      .packed_bytes = packing ? packing->bytes : 0};
-  const shared::Sizes sizes = sizes_of(task.problem);
+  const shared::Sizes sizes = sizes_of(task.problem, task.strided);
   for (const KernelPlan& kernel : kernels)
     stage.kernels.push_back(describe_kernel(target, kernel, sizes, not_compiled));
   return stage;

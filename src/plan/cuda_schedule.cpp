@@ -16,7 +16,8 @@ std::vector<CudaStageLaunches> pass_of(const CudaVariant& variant, Problem sized
   for (const Problem& plain : stages(sized)) {
     const CudaStage& stage = variant.stages[pass.size()];
     const bool first = pass.empty(), last = pass.size() + 1 == variant.stages.size();
-    CudaStageLaunches all{.sizes = sizes_of(plain), .packed_offset = stage.packed_offset, .launches = {}};
+    CudaStageLaunches all{
+        .sizes = sizes_of(plain, variant.strided), .packed_offset = stage.packed_offset, .launches = {}};
     if (strides) {
       // The value between two stages is dense.
       if (first) all.sizes.input_strides = strides->input;

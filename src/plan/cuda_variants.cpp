@@ -59,7 +59,7 @@ void place_packed_weights(CudaVariants& all) {
                                 .offset = all.packed_bytes,
                                 .kernel = nullptr,
                                 .plan = *plan,
-                                .sizes = sizes_of(stage.task.problem)});
+                                .sizes = sizes_of(stage.task.problem, stage.task.strided)});
         all.packed_bytes += (plan->bytes + packed_alignment - 1) / packed_alignment * packed_alignment;
         continue;
       }

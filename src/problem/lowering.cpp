@@ -48,6 +48,21 @@ std::int64_t inverse(std::int64_t value, std::int64_t modulus) {
 
 }  // namespace
 
+Problem with_joined_axes(const Problem& problem) {
+  const Extent output = output_extent(problem);
+  const auto is_pointwise = [&](int axis) {
+    return problem.kernel[axis] == 1 && problem.stride[axis] == 1 && problem.padding_lo[axis] == 0 &&
+           problem.input[axis] == output[axis] && !problem.dynamic_input[axis];
+  };
+  Problem joined = problem;
+  for (int axis = 1; axis < problem.rank; ++axis) {
+    if (!is_pointwise(axis - 1) || !is_pointwise(axis)) continue;
+    joined.input[axis] *= joined.input[axis - 1];
+    joined.input[axis - 1] = 1;
+  }
+  return joined;
+}
+
 shared::Axis shared_axis(const Problem& problem, int axis) {
   const std::int64_t stride = problem.stride[axis], dilation = problem.dilation[axis];
   const bool transposed = problem.kind == Kind::transposed;

@@ -63,6 +63,10 @@ struct TapConvolution {
   [[nodiscard]] std::int64_t input_size() const { return axis[0].input * axis[1].input * axis[2].input; }
 };
 
+/// The plain problem that is the same on dense tensors, with neighbouring axes along which the filter is one tap that
+/// moves and pads nothing joined in the last of them: a plane of pixels is a row then. Dynamic axes stay as they are.
+[[nodiscard]] Problem with_joined_axes(const Problem& problem);
+
 /// One axis of a plain problem in the form that its kernels share; `inside` is left false.
 [[nodiscard]] shared::Axis shared_axis(const Problem& problem, int axis);
 

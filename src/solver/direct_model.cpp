@@ -89,7 +89,7 @@ struct Loop {
 
 Candidate direct_estimate(const Task& task, const DirectTile& tile, const DeviceModel& device) {
   const shared::Shape shape = shape_of(task);
-  const shared::Sizes sizes = sizes_of(task.problem);
+  const shared::Sizes sizes = sizes_of(task.problem, task.strided);
   const Loop loop(task, tile, shape);
   const double threads = tile.threads, pixels = tile.pixels, channels = tile.channels, warps = threads / 32;
   const double clock_khz = sustained_clock * device.facts.sm_clock_khz;

@@ -63,7 +63,8 @@ bool is_narrow(const Problem& problem) {
   return fits(positions) && fits(taps);
 }
 
-shared::Sizes sizes_of(const Problem& problem) {
+shared::Sizes sizes_of(const Problem& whole, bool strided) {
+  const Problem problem = strided ? whole : with_joined_axes(whole);
   const TapConvolution conv = lower_channels(problem);
   shared::Sizes sizes{.batch = problem.batch,
                       .input = {1, 1, 1},
@@ -81,7 +82,7 @@ shared::Sizes sizes_of(const Problem& problem) {
 }
 
 shared::Shape shape_of(const Task& task) {
-  const Problem& problem = task.problem;
+  const Problem problem = task.strided ? task.problem : with_joined_axes(task.problem);
   const TapConvolution conv = lower_channels(problem);
   shared::Shape shape{.transposed = problem.kind == Kind::transposed,
                       .boundary = static_cast<shared::Boundary>(problem.padding_mode),
@@ -106,7 +107,7 @@ shared::Shape shape_of(const Task& task) {
     longer.input[axis] += problem.stride[axis];
   }
   if (task.strided) return shape;
-  const shared::Sizes here = sizes_of(problem), there = sizes_of(longer);
+  const shared::Sizes here = sizes_of(problem, false), there = sizes_of(longer, false);
   shape.input = here.input_strides;
   shape.output = here.output_strides;
   shape.weight = here.weight_strides;

@@ -24,11 +24,12 @@ struct Task {
 /// Whether coordinates, taps and positions of all images together stay below 2^30, so that 32 bits hold them.
 [[nodiscard]] bool is_narrow(const Problem& problem);
 
-/// What the task's kernel is compiled for; 0 where the problem's dynamic dimensions, or strided tensors, leave a number
-/// to the launch.
+/// What the task's kernel is compiled for, of dense tensors with_joined_axes(); 0 where the problem's dynamic
+/// dimensions, or strided tensors, leave a number to the launch.
 [[nodiscard]] shared::Shape shape_of(const Task& task);
 
-/// What a launch tells its kernel, for dense tensors. Strides along absent axes, which no kernel uses, are 1.
-[[nodiscard]] shared::Sizes sizes_of(const Problem& problem);
+/// What a launch on dense tensors tells the kernel of a task of `problem`; `strided` as the task has it. Strides along
+/// absent axes, which no kernel uses, are 1.
+[[nodiscard]] shared::Sizes sizes_of(const Problem& problem, bool strided);
 
 }  // namespace tapconv

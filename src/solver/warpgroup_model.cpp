@@ -37,7 +37,7 @@ double ceil_of(double a, double b) { return std::ceil(a / b); }
 }  // namespace
 
 Candidate warpgroup_estimate(const Task& task, const shared::WarpgroupTile& tile, const DeviceModel& device) {
-  const shared::Sizes sizes = sizes_of(task.problem);
+  const shared::Sizes sizes = sizes_of(task.problem, task.strided);
   const shared::WarpgroupLayout layout = shared::warpgroup_layout(shape_of(task), tile);
   const auto count = static_cast<double>(warpgroup_tile_count(task, tile, sizes));
 

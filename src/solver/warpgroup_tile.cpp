@@ -56,7 +56,9 @@ std::vector<int> cuts(std::int64_t length, int unit, int most, int wanted) {
 class Enumeration {
  public:
   Enumeration(const Task& task, const DeviceModel& device)
-      : shape_(shape_of(task)), sizes_(sizes_of(task.problem)), shared_bytes_(device.facts.shared_per_block_opt_in) {
+      : shape_(shape_of(task)),
+        sizes_(sizes_of(task.problem, task.strided)),
+        shared_bytes_(device.facts.shared_per_block_opt_in) {
     parts_ = task.problem.contract == Contract::tf32 ? 1 : 2;
   }
 

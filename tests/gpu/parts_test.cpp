@@ -18,7 +18,7 @@ std::vector<SolverPlan> plans_of_each_cluster(const Problem& problem, const Solv
   std::map<int, std::size_t> seen;
   std::vector<SolverPlan> plans;
   for (const Candidate& candidate : solver.candidates(task, model)) {
-    const int cluster = solver.plan(task, candidate.configuration, model).launch(sizes_of(problem)).cluster;
+    const int cluster = solver.plan(task, candidate.configuration, model).launch(sizes_of(problem, false)).cluster;
     if (const std::size_t number = seen[cluster]++; number % 2 == 0 && number < 2 * most)
       plans.emplace_back(problem, solver, model, testing::PlanOptions{.configuration = candidate.configuration});
   }

@@ -335,7 +335,7 @@ TEST_F(Runtime, RunAddsLittleToABareLaunch) {
                                           .bias = tensors.bias,
                                           .residual = tensors.residual,
                                           .output = tensors.output},
-                              .sizes = sizes_of(problem)};
+                              .sizes = sizes_of(problem, false)};
   const cuda::LaunchShape shape = step.plan.launch(arguments.sizes);
   void* parameters[] = {&arguments};
   const cuda::CurrentContext current(context);

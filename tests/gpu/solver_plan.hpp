@@ -99,7 +99,7 @@ class SolverPlan {
                                               .bias = first ? tensors.bias : tensors.pointwise_bias,
                                               .residual = last ? tensors.residual : nullptr,
                                               .output = last ? tensors.output : workspace},
-                                  .sizes = sizes_of(stage.task.problem)};
+                                  .sizes = sizes_of(stage.task.problem, stage.task.strided)};
       if (stage.packing_kernel) {
         shared::Arguments packing = arguments;
         packing.tensors.output = stage.packed.as();

@@ -36,7 +36,7 @@ void expect_sound(const Task& task, const DeviceModel& device, bool plan_each) {
                                      .local_bytes = 0,
                                      .static_shared_bytes = 0,
                                      .max_threads_per_block = device.facts.max_threads_per_block};
-      EXPECT_EQ("", cuda::launch_problem(plan.launch(sizes_of(task.problem)), kernel, device.facts));
+      EXPECT_EQ("", cuda::launch_problem(plan.launch(sizes_of(task.problem, task.strided)), kernel, device.facts));
       EXPECT_FALSE(plan.k_order.empty());
     }
   }

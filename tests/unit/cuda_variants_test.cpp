@@ -234,7 +234,7 @@ TEST(CudaVariants, WeightsArePackedInTheRunIfTheWorkspaceMayHoldThem) {
     EXPECT_EQ(0u, all.packed_bytes % 256);
     ASSERT_EQ(1u, all.packings.size());
     const CudaStage& packed = all.variants.front().stages[all.packings.front().stage];
-    const shared::Sizes sizes = sizes_of(stages(problem)[all.packings.front().stage]);
+    const shared::Sizes sizes = sizes_of(stages(problem)[all.packings.front().stage], false);
     EXPECT_EQ(0, std::memcmp(&sizes, &all.packings.front().sizes, sizeof sizes));
     EXPECT_EQ(all.packed_bytes + static_cast<std::size_t>(problem.batch) * image_workspace_bytes(problem),
               plan(problem, parse_device("h200")).workspace_bytes);
@@ -312,7 +312,7 @@ TEST(CudaSchedule, StridesGoToTheStagesThatHaveTheTensors) {
   const CudaSchedule schedule(*all.find(true, false), problem, problem.batch, &strides);
   const shared::Sizes &first = schedule.stages()[0].sizes, &last = schedule.stages()[1].sizes;
   expect_equal(strides.input, first.input_strides);
-  expect_equal(sizes_of(stages(problem).front()).output_strides, first.output_strides);
+  expect_equal(sizes_of(stages(problem).front(), true).output_strides, first.output_strides);
   expect_equal(first.output_strides, last.input_strides);
   expect_equal(strides.output, last.output_strides);
   EXPECT_EQ(10, first.weight_strides.group);  // two outputs a group
@@ -327,7 +327,7 @@ TEST(DeviceStrides, OfDenseViewsAreThoseOfTheProblem) {
     const Problem problem = testing::any_random_problem(seed, 1e8);
     SCOPED_TRACE(spell(problem));
     const std::vector<Problem> plain = stages(problem);
-    const shared::Sizes first = sizes_of(plain.front()), last = sizes_of(plain.back());
+    const shared::Sizes first = sizes_of(plain.front(), true), last = sizes_of(plain.back(), true);
     const auto of = [&](const std::vector<std::int64_t>& shape) { return strides_of(shape, problem.layout); };
     const shared::Strides input = activation_strides(of(input_shape(problem)));
     EXPECT_EQ(first.input_strides.outer, input.outer);

@@ -160,7 +160,7 @@ class Programs {
            bool reversed) {
     const Strided input = place(dense_input), weight = place(dense_weight);
     const std::optional<Strided> residual = dense_residual ? std::optional(place(*dense_residual)) : std::nullopt;
-    shared::Sizes sizes = sizes_of(problem);
+    shared::Sizes sizes = sizes_of(problem, variant_.strided);
     if (variant_.strided) {
       sizes.input_strides = activation_strides(input, problem.rank);
       sizes.output_strides = activation_strides(output, problem.rank);

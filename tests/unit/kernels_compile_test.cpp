@@ -29,8 +29,10 @@ struct Job {
 
 void add_plan(std::vector<Job>& jobs, const std::string& about, const KernelPlan& plan, const Task& task,
               const cuda::DeviceFacts& device) {
-  jobs.push_back(
-      {.about = about, .source = plan.source, .launch = plan.launch(sizes_of(task.problem)), .device = device});
+  jobs.push_back({.about = about,
+                  .source = plan.source,
+                  .launch = plan.launch(sizes_of(task.problem, task.strided)),
+                  .device = device});
   if (plan.packing)
     jobs.push_back({.about = about + ", packing",
                     .source = plan.packing->source,

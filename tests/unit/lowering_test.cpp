@@ -238,6 +238,23 @@ TEST(Lowering, TenThousandRandomProblems) {
   }
 }
 
+/// The extents of the axes after joining.
+Extent joined(const std::string& text) { return with_joined_axes(parse_problem(text)).input; }
+
+TEST(Lowering, PointwiseAxesAreJoinedInTheLast) {
+  EXPECT_EQ((Extent{1, 63, 1}), joined("Conv2d(4, 8, 1) @ 2x4x7x9"));
+  EXPECT_EQ((Extent{1, 1, 315}), joined("Conv3d(4, 8, 1, layout=channels_last) @ 2x4x5x7x9"));
+  EXPECT_EQ((Extent{5, 1, 63}), joined("Conv3d(4, 8, (3,1,1), padding=(1,0,0)) @ 2x4x5x7x9"));
+  EXPECT_EQ((Extent{1, 35, 9}), joined("Conv3d(4, 8, (1,1,3)) @ 2x4x5x7x9"));
+  EXPECT_EQ((Extent{1, 63, 1}), joined("ConvTranspose2d(4, 8, 1) @ 2x4x7x9"));
+  EXPECT_EQ((Extent{1, 35, 9}), joined("Conv3d(4, 8, 1) @ 2x4x5x7x9?"));
+  for (const char* separate :
+       {"Conv2d(4, 8, (3,1)) @ 2x4x7x9", "Conv2d(4, 8, 1, stride=(1,2)) @ 2x4x7x9", "Conv2d(4, 8, 1) @ 2x4x7?x9",
+        "Conv2d(4, 8, 1, padding=(0,1)) @ 2x4x7x9", "Conv2d(4, 8, 1, padding=(-1,0)) @ 2x4x7x9",
+        "ConvTranspose2d(4, 8, 1, dilation=2, output_padding=(1,0)) @ 2x4x7x9"})
+    EXPECT_EQ((Extent{7, 9, 1}), joined(separate)) << separate;
+}
+
 TEST(Lowering, StridesAreThoseOfTheTensorsAsPyTorchHasThem) {
   Problem p;
   p.kind = Kind::transposed;

@@ -79,7 +79,7 @@ TEST(KernelShape, LeavesToTheLaunchWhatDiffersBetweenSizes) {
       const std::vector<long long> constants = numbers(shape_of(task));
       std::vector<std::set<long long>> values(constants.size());
       for (const Problem& one : sizes) {
-        const auto at_launch = numbers(sizes_of(tasks_of(one)[stage].problem));
+        const auto at_launch = numbers(sizes_of(tasks_of(one)[stage].problem, false));
         for (std::size_t i = 0; i < values.size(); ++i) values[i].insert(at_launch[i]);
       }
       for (std::size_t i = 0; i < values.size(); ++i) {
@@ -164,7 +164,7 @@ TEST(DirectTiles, AreLegalOfEveryTask) {
       const std::vector<DirectTile> tiles = direct_tiles(task);
       ASSERT_FALSE(tiles.empty());
       const auto number = static_cast<int>(element_bytes(number_type(task)));
-      const shared::Sizes sizes = sizes_of(task.problem);
+      const shared::Sizes sizes = sizes_of(task.problem, task.strided);
       for (const DirectTile& tile : tiles) {
         EXPECT_EQ(0, tile.threads % 32);
         EXPECT_LE(tile.channels * tile.pixels * number, 256);

@@ -91,7 +91,7 @@ TEST(WarpgroupSources, OfImagesOfTwoToThe31ElementsAndMore) {
         "Conv3d(16, 16, 3, padding=1, padding_mode='circular') @ 1x16x600x600x600",
         "Conv2d(16, 32, 3, padding=1, math=tf32) @ 8x16x56x56"}) {
     const Task task = tasks_of(parse_problem(problem)).front();
-    expect_right(emulation, fmt::format("large{}", number++), task, sizes_of(task.problem));
+    expect_right(emulation, fmt::format("large{}", number++), task, sizes_of(task.problem, task.strided));
   }
 }
 
@@ -100,7 +100,7 @@ TEST(WarpgroupSources, OfViewsWithStridesOfMoreThan32Bits) {
   const testing::Emulation emulation;
   Task task = tasks_of(parse_problem("Conv2d(512, 2048, 1) @ 32x512x7x7")).front();
   task.strided = true;
-  shared::Sizes sizes = sizes_of(task.problem);
+  shared::Sizes sizes = sizes_of(task.problem, task.strided);
   int number = 0;
   for (const long long outer : {(1ll << 31) + 25088, -(1ll << 31), 1ll << 40}) {
     sizes.input_strides.outer = outer;

@@ -148,7 +148,7 @@ TEST(Warpgroup, OffersPartsInOneBlockAndInSeveral) {
     std::set<std::string> orders;
     for (const Candidate& candidate : solver.candidates(task, device())) {
       const KernelPlan plan = solver.plan(task, candidate.configuration, device());
-      const cuda::LaunchShape launch = plan.launch(sizes_of(task.problem));
+      const cuda::LaunchShape launch = plan.launch(sizes_of(task.problem, task.strided));
       EXPECT_EQ(0, launch.grid[0] % launch.cluster);
       EXPECT_EQ(launch.cluster > 1, plan.source.text.find("__cluster_dims__") != std::string::npos);
       clusters.insert(launch.cluster);
