@@ -326,7 +326,8 @@ struct Direct : DirectWeights<Config> {
         Vector<Output, tile.vector_stored> values;
 #pragma unroll
         for (int v = 0; v < tile.vector_stored; ++v)
-          values.at[v] = Epilogue::finish(sum_of(k + v), channel + k + v, from + (k + v) * residual.inner, tensors);
+          values.at[v] = Epilogue::finish(sum_of(k + v), Epilogue::bias(channel + k + v, tensors),
+                                          from + (k + v) * residual.inner, tensors);
         Output* const target = static_cast<Output*>(tensors.output) + to + k * output.inner;
         *reinterpret_cast<Vector<Output, tile.vector_stored>*>(target) = values;
       };

@@ -37,10 +37,17 @@ struct Epilogue {
   using Number = typename Config::Number;
   using Output = typename Config::Output;
 
-  // `channel` counts over all groups; `residual` is the place of the output's residual.
-  static Output finish(Number sum, long long channel, long long residual, const shared::Tensors& tensors) {
+  // Of a channel, counted over all groups.
+  static Number bias(long long channel, const shared::Tensors& tensors) {
     if constexpr (Config::shape.bias)
-      sum = add(sum, Number(to_number(static_cast<const typename Config::Bias*>(tensors.bias)[channel])));
+      return Number(to_number(static_cast<const typename Config::Bias*>(tensors.bias)[channel]));
+    else
+      return 0;
+  }
+
+  // `bias` is that of the output's channel; `residual` is the place of its residual.
+  static Output finish(Number sum, Number bias, long long residual, const shared::Tensors& tensors) {
+    if constexpr (Config::shape.bias) sum = add(sum, bias);
     if constexpr (Config::shape.residual)
       sum = add(sum, Number(to_number(static_cast<const Output*>(tensors.residual)[residual])));
     Output stored;

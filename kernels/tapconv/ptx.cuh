@@ -17,6 +17,10 @@ inline void forget(const T*& value) {
 inline void forget(int& value) { asm volatile("" : "+r"(value)); }
 inline void forget(float& value) { asm volatile("" : "+f"(value)); }
 
+// Makes the compiler keep a register until here: it does not know that an instruction that was issued may still read
+// it.
+inline void keep(unsigned value) { asm volatile("" ::"r"(value) : "memory"); }
+
 // A value that the whole warp has, told to the compiler.
 inline int uniform(int value) { return __shfl_sync(~0u, value, 0); }
 
@@ -67,6 +71,11 @@ inline void st_shared_v4(unsigned address, const unsigned (&values)[4]) {
 // Waits for as many threads, whole warps, at one of the barriers 1 to 15.
 inline void barrier_sync(int number, int threads) {
   asm volatile("barrier.cta.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+
+// Arrives there without waiting.
+inline void barrier_arrive(int number, int threads) {
+  asm volatile("barrier.cta.arrive %0, %1;" ::"r"(number), "r"(threads) : "memory");
 }
 
 // A barrier in shared memory whose phases end when `arrivals` threads have arrived and all expected bytes have come.
@@ -140,6 +149,21 @@ inline void cp_async_bulk(unsigned to, const void* from, unsigned bytes, unsigne
                : "memory");
 }
 
+// Copies `read` bytes (all of 4 or 16, whose multiple both addresses are, or none) to shared memory, and zeros in place
+// of what it does not read. 16 bytes pass by the L1.
+template <int bytes>
+inline void cp_async(unsigned to, const void* from, int read) {
+  if constexpr (bytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(read) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(read) : "memory");
+}
+// The thread arrives when what it has copied so far is there.
+inline void cp_async_mbarrier_arrive(unsigned barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+inline void cp_async_wait_all() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
 // Changes the registers of every thread of the warpgroup.
 template <int registers>
 inline void setmaxnreg_inc() {
@@ -161,7 +185,7 @@ inline void wgmma_wait_group() {
 }
 
 // d (64 x columns) = A (64 x 8) * B (8 x columns), plus d if `accumulate`; TF32, of one warpgroup, both from shared
-// memory. tf32() of the width that a kernel needs stands in its own translation unit.
+// memory, or A from registers. tf32() of the width that a kernel needs stands in its own translation unit.
 template <int columns>
 struct Wgmma;
 

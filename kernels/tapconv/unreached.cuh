@@ -35,7 +35,7 @@ struct Unreached {
         from += at[d] * residual.axis[d];
       }
       static_cast<typename Config::Output*>(arguments.tensors.output)[to] =
-          Epilogue<Config>::finish(0, channel, from, arguments.tensors);
+          Epilogue<Config>::finish(0, Epilogue<Config>::bias(channel, arguments.tensors), from, arguments.tensors);
     }
   }
 };

@@ -1,5 +1,6 @@
-// The `warpgroup` solver, first form: an implicit GEMM on Hopper's tensor cores, both operands from shared memory. For
-// filters of many taps, whose inputs are used often once they are there.
+// The `warpgroup` solver: an implicit GEMM on Hopper's tensor cores. First form, for filters of many taps, whose inputs
+// are used often once they are there: both operands from shared memory. Second form, for few taps: pixels from
+// registers, see warpgroup_registers.cuh.
 //
 // Mapping. The instruction multiplies 64 rows (M) by N columns over 8 channels of one tap. Rows are output channels and
 // columns pixels, or the other way round where 64 channels would waste too much. Two warpgroups compute a tile: the
@@ -11,7 +12,8 @@
 // (promoted: of a stage, then added to binary32 ones) -> shared, to make stores neighbours -> epilogue -> global.
 //
 // Shared memory, in units of 16 bytes (4 channels):
-//   inputs   [stage][part][unit of a chunk][stored pixel]: a tap is a distance between stored pixels, see StoredAxis
+//   inputs   [stage][part][unit of a chunk][stored pixel]: a tap is a distance between stored pixels, see StoredAxis;
+//            second form [stage][channel of a chunk][stored pixel], in elements
 //   weights  [stage][pair][part][unit of 2][output channel]
 //   staging  sums on their way to the output, see WarpgroupStore
 //   sources  [stored pixel]: where it comes from, of the tile that is loaded
@@ -20,13 +22,14 @@
 //
 // Barriers. full: inputs, an arrival of each loader; weights, one arrival and the bytes. empty: an arrival of each of
 // the 8 computing warps, when the instructions that read the stage have ended.
-// Parts: warpgroup_parts.cuh.
+// Parts: warpgroup_parts.cuh. Named barriers: 1, 2 where a warpgroup stores, 3 of the loaders, 4, 5 of turns.
 //
 // Registers: 168 at the launch. What computing threads need more, the loaders give away.
 #pragma once
 
 #include "tapconv/warpgroup_load.cuh"
 #include "tapconv/warpgroup_parts.cuh"
+#include "tapconv/warpgroup_registers.cuh"
 #include "tapconv/warpgroup_store.cuh"
 
 namespace tapconv {
@@ -37,9 +40,11 @@ struct Warpgroup : WarpgroupTiles<Config> {
   using Base::shape, Base::tile, Base::layout;
   using typename Base::Geometry, typename Base::Tile, typename Base::Tiles, typename Base::Part;
   using Load = WarpgroupLoad<Config>;
+  using Registers = WarpgroupRegisters<Config>;
   using Store = WarpgroupStore<Config>;
   using Parts = WarpgroupParts<Config>;
   using Sums = typename Parts::Sums;
+  using StageFragments = typename Registers::template Fragments<tile.pairs, 1>;
 
   using Descriptor = ptx::WgmmaDescriptor;
 
@@ -90,23 +95,50 @@ struct Warpgroup : WarpgroupTiles<Config> {
       ptx::setmaxnreg_inc<shared::computing_registers(tile)>();
       const int warp = ptx::uniform(threadIdx.x / 32);
       auto parts = Parts::adder(after + layout.staging_bytes + layout.sources_bytes, of_parts);
-      compute(arguments, geometry, all, inputs, weights, of_inputs, of_weights, warp / 4, parts,
+      compute(arguments, geometry, all, memory, weights, of_inputs, of_weights, warp / 4, parts,
               reinterpret_cast<float*>(after) + warp / (Store::threads / 32) * (Store::channels * Store::pitch));
     } else {
       ptx::setmaxnreg_dec<shared::loading_registers(tile)>();
       const int thread = int(threadIdx.x) - shared::warpgroup_computing;
-      if (thread < shared::warpgroup_loaders)
-        Load::load_inputs(arguments, geometry, all, inputs, of_inputs, sources, thread);
-      else if (thread == shared::warpgroup_loaders)
+      if (thread < shared::warpgroup_loaders) {
+        if constexpr (tile.from_registers)
+          Registers::copy_inputs(arguments, geometry, all, inputs, of_inputs, sources, thread);
+        else
+          Load::load_inputs(arguments, geometry, all, inputs, of_inputs, sources, thread);
+      } else if (thread == shared::warpgroup_loaders)
         Load::load_weights(arguments, all, weights, of_weights);
     }
   }
   static constexpr int unit = shared::warpgroup_unit_bytes;
 
-  // Descriptors of part 0 of a stage's operands, at the first segment and block of channels of a warpgroup.
-  static Descriptor pixels_at(unsigned inputs, int slot) {
-    return ptx::WgmmaDescriptor(inputs + unit * slot * layout.input_stage, unit * layout.pixels,
-                                unit * layout.group_pitch);
+  // Where the inputs of a tile and more fit, the warpgroups multiply in turns: one stores meanwhile.
+  struct Turns {
+    static constexpr bool there = shared::in_turns(shape, tile, layout);
+    static constexpr int first_barrier = 4, threads = shared::warpgroup_computing;
+
+    static void begin(int warpgroup, const Tiles& all) {
+      if (there && warpgroup == 1 && Part{all}.exists()) ptx::barrier_arrive(first_barrier, threads);
+    }
+    static void take(int warpgroup) {
+      if constexpr (there) ptx::barrier_sync(first_barrier + warpgroup, threads);
+    }
+    // Of the last one nobody needs to know.
+    static void give(int warpgroup, Part part, const Tiles& all) {
+      if constexpr (there) {
+        part.advance();
+        if (warpgroup == 0 || part.exists()) ptx::barrier_arrive(first_barrier + (warpgroup ^ 1), threads);
+      }
+    }
+  };
+
+  // Part 0 of a stage's operands, at the first segment and block of channels of a warpgroup: a descriptor, of pixels
+  // that come from registers what the thread reads. Distances are in units, of these in elements.
+  static auto pixels_at(const unsigned char* inputs, int slot) {
+    const unsigned char* const stage = inputs + unit * slot * layout.input_stage;
+    if constexpr (tile.from_registers)
+      return reinterpret_cast<const float*>(stage) + Registers::place();
+    else
+      return Descriptor(ptx::shared_address(stage), unit * layout.pixel_pitch, unit * layout.group_pitch);
   }
   static Descriptor channels_at(unsigned weights, int slot, int warpgroup) {
     const int first = tile.split_channels ? warpgroup * tile.channel_blocks * instruction_channels : 0;
@@ -115,7 +147,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
   }
   static constexpr int instruction_channels = tile.pixels_are_rows ? tile.columns : shared::warpgroup_rows;
 
-  // In units: from a stage's first pixel to a warpgroup's segment.
+  // From a stage's first pixel to a warpgroup's segment.
   static int segment_at(int warpgroup, int segment) {
     const int first = shared::stored_pixel(layout, shared::segment_place(tile, segment, 0));
     if constexpr (tile.split_channels) return first;
@@ -123,35 +155,46 @@ struct Warpgroup : WarpgroupTiles<Config> {
                           : shared::stored_pixel(layout, shared::segment_place(tile, tile.segments + segment, 0));
   }
 
-  static void multiply(float (&sums)[tile.columns / 2], Descriptor pixels, Descriptor channels, bool accumulate) {
+  // `pixels` is a descriptor or what the registers hold.
+  template <class Pixels>
+  static void multiply(float (&sums)[tile.columns / 2], const Pixels& pixels, Descriptor channels, bool accumulate) {
     if constexpr (tile.pixels_are_rows)
       ptx::Wgmma<tile.columns>::tf32(sums, pixels, channels, accumulate);
     else
       ptx::Wgmma<tile.columns>::tf32(sums, channels, pixels, accumulate);
   }
 
-  // In units: from part 0 of a chunk's first operands to those of a (tap, step) pair.
+  // From part 0 of a chunk's first operands to those of a (tap, step) pair.
   static constexpr int pair_pixels(int pair) {
-    return shared::tap_offset(layout, pair / tile.steps) + pair % tile.steps * 2 * layout.pixels;
+    return shared::tap_offset(layout, pair / tile.steps) +
+           pair % tile.steps * (tile.from_registers ? 8 : 2) * layout.pixel_pitch;
   }
 
   // Whether all stages of a chunk are unrolled, so that the distances of taps are constants. Not where registers are
   // short: the compiler computes them long before they are needed.
   static constexpr bool unrolled =
-      !shared::is_promoted(tile) && layout.pairs * tile.segments * tile.channel_blocks <= 32;
+      (!shared::is_promoted(tile) || tile.from_registers) &&
+      layout.pairs * tile.segments * tile.channel_blocks * (shared::is_promoted(tile) ? 3 : 1) <= 32;
+
+  // Registers that an instruction reads are written when it has ended: of a stage's two halves one is loaded while the
+  // other is multiplied.
+  static constexpr int halves = tile.from_registers && tile.pairs > 1 ? 2 : 1;
+  static constexpr int pairs_of_half = shared::ceil_divide(tile.pairs, halves);
 
   // `parts` is what Parts::adder() made.
   template <class Adder>
-  static void compute(const shared::Arguments& arguments, const Geometry& geometry, const Tiles& all, unsigned inputs,
-                      unsigned weights, const InputBarriers& of_inputs, const WeightBarriers& of_weights, int warpgroup,
-                      Adder& parts, float* staging) {
+  static void compute(const shared::Arguments& arguments, const Geometry& geometry, const Tiles& all,
+                      const unsigned char* inputs, unsigned weights, const InputBarriers& of_inputs,
+                      const WeightBarriers& of_weights, int warpgroup, Adder& parts, float* staging) {
     Ring<tile.input_stages> input;
     Ring<tile.weight_stages> weight;
     int segments[tile.segments];
 #pragma unroll
     for (int s = 0; s < tile.segments; ++s) segments[s] = segment_at(warpgroup, s);
 
+    Turns::begin(warpgroup, all);
     for (Part part{all}; part.exists(); part.advance()) {
+      Turns::take(warpgroup);
       Sums sums;
       // Also so that their registers are free while parts are added: instructions read what they accumulate to.
       if constexpr (shared::is_promoted(tile) || tile.splits > 1) {
@@ -164,37 +207,59 @@ struct Warpgroup : WarpgroupTiles<Config> {
           }
         }
       }
+      [[maybe_unused]] typename Registers::template Fragments<pairs_of_half, tile.segments> fragments[halves];
       // Stages that instructions of the last group still read.
       int reading_weights = -1, reading_inputs = -1;
 #pragma unroll 1
       for (int chunk = part.begin(); chunk < part.end(); ++chunk) {
         ptx::mbarrier_wait(of_inputs.full(input.slot), input.parity);
-        const Descriptor pixels = pixels_at(inputs, input.slot);
+        const auto pixels = pixels_at(inputs, input.slot);
+        [[maybe_unused]] StageFragments promoted;
+        if constexpr (shared::is_promoted(tile) && tile.from_registers) load_promoted(promoted, pixels, segments, 0, 0);
         const auto stage = [&](int number, int pairs) {
           ptx::mbarrier_wait(of_weights.full(weight.slot), Load::resident ? 0 : weight.parity);
           const Descriptor channels = channels_at(weights, weight.slot, warpgroup);
           if constexpr (shared::is_promoted(tile)) {
-            add_promoted(sums, pixels, channels, segments, number, pairs);
+            add_promoted(sums, pixels, channels, segments, number, pairs, promoted);
             release(of_weights, weight.slot, !Load::resident);
           } else {
-            ptx::wgmma_fence();
 #pragma unroll
-            for (int p = 0; p < pairs; ++p) {
-              const int pair = number * tile.pairs + p;
+            for (int half = 0; half < halves; ++half) {
+              const int begin = half * pairs_of_half, end = half + 1 < halves ? pairs_of_half : pairs;
+              if constexpr (tile.from_registers) {
 #pragma unroll
-              for (int s = 0; s < tile.segments; ++s) {
-#pragma unroll
-                for (int b = 0; b < tile.channel_blocks; ++b)
-                  multiply(sums[s][b], pixels + segments[s] + pair_pixels(pair),
-                           channels + p * layout.pair + b * instruction_channels, chunk - part.begin() + pair > 0);
+                for (int s = 0; s < tile.segments; ++s)
+                  fragments[half].load(end - begin, s, pixels + segments[s],
+                                       [&](int p) { return pair_pixels(number * tile.pairs + begin + p); });
               }
+              ptx::wgmma_fence();
+#pragma unroll
+              for (int p = begin; p < end; ++p) {
+                const int pair = number * tile.pairs + p;
+#pragma unroll
+                for (int s = 0; s < tile.segments; ++s) {
+#pragma unroll
+                  for (int b = 0; b < tile.channel_blocks; ++b) {
+                    const auto multiply_by = [&](const auto& operand) {
+                      multiply(sums[s][b], operand, channels + p * layout.pair + b * instruction_channels,
+                               chunk - part.begin() + pair > 0);
+                    };
+                    if constexpr (tile.from_registers)
+                      multiply_by(fragments[half].at[p - begin][s][0]);
+                    else
+                      multiply_by(pixels + segments[s] + pair_pixels(pair));
+                  }
+                }
+              }
+              ptx::wgmma_commit_group();
+              constexpr int going_on = tile.from_registers && halves == 1 ? 0 : 1;
+              ptx::wgmma_wait_group<going_on>();
+              if constexpr (tile.from_registers) fragments[halves - 1 - half].keep();
+              release(of_weights, reading_weights, !Load::resident && reading_weights >= 0);
+              release(of_inputs, reading_inputs, reading_inputs >= 0);
+              reading_weights = reading_inputs = -1;
             }
-            ptx::wgmma_commit_group();
-            ptx::wgmma_wait_group<1>();
-            release(of_weights, reading_weights, !Load::resident && reading_weights >= 0);
-            release(of_inputs, reading_inputs, reading_inputs >= 0);
             reading_weights = weight.slot;
-            reading_inputs = -1;
           }
           weight.advance();
         };
@@ -207,16 +272,18 @@ struct Warpgroup : WarpgroupTiles<Config> {
           for (int number = 0; number + 1 < layout.stages; ++number) stage(number, tile.pairs);
           stage(layout.stages - 1, Load::last_pairs);
         }
-        if constexpr (shared::is_promoted(tile))
+        if constexpr (shared::is_promoted(tile) || tile.from_registers)
           release(of_inputs, input.slot, true);
         else
           reading_inputs = input.slot;
         input.advance();
       }
+      Turns::give(warpgroup, part, all);
       if constexpr (!shared::is_promoted(tile)) {
         ptx::wgmma_wait_group<0>();
+        if constexpr (tile.from_registers) fragments[halves - 1].keep();
         release(of_weights, reading_weights, !Load::resident);
-        release(of_inputs, reading_inputs, true);
+        release(of_inputs, reading_inputs, reading_inputs >= 0);
       }
       parts.add(sums, part, [&](const typename Store::Sums& whole) {
         Store::store(whole, arguments, geometry, Base::tile_at(all, part.tile_index), warpgroup, staging);
@@ -227,8 +294,10 @@ struct Warpgroup : WarpgroupTiles<Config> {
 
   // The tensor core cuts off what it accumulates. Sums of a stage are short, and added to binary32 sums. All products
   // of the operands' parts but that of the two small ones: the small products first, while nothing large is cut off.
-  static void add_promoted(Sums& sums, Descriptor pixels, Descriptor channels, const int (&segments)[tile.segments],
-                           int number, int pairs) {
+  // `fragments` are those of the first segment; then of what follows, if the chunk goes on.
+  template <class Pixels>
+  static void add_promoted(Sums& sums, const Pixels& pixels, Descriptor channels, const int (&segments)[tile.segments],
+                           int number, int pairs, StageFragments& fragments) {
 #pragma unroll
     for (int s = 0; s < tile.segments; ++s) {
 #pragma unroll
@@ -237,20 +306,47 @@ struct Warpgroup : WarpgroupTiles<Config> {
         ptx::wgmma_fence();
 #pragma unroll
         for (int p = 0; p < pairs; ++p) {
-          const Descriptor of_pixels = pixels + segments[s] + pair_pixels(number * tile.pairs + p);
           const Descriptor of_channels = channels + p * layout.pair + b * instruction_channels;
-          if constexpr (tile.parts == 2) {
-            multiply(part, of_pixels, of_channels + layout.pair_part, p > 0);
-            multiply(part, of_pixels + layout.input_part, of_channels, true);
+          const auto multiply_by = [&](const auto& large, const auto& small) {
+            multiply(part, large, of_channels + layout.pair_part, p > 0);
+            multiply(part, small, of_channels, true);
+            multiply(part, large, of_channels, true);
+          };
+          if constexpr (tile.from_registers) {
+            multiply_by(fragments.at[p][0][0], fragments.at[p][0][1]);
+          } else {
+            const Descriptor large = pixels + segments[s] + pair_pixels(number * tile.pairs + p);
+            multiply_by(large, large + layout.input_part);
           }
-          multiply(part, of_pixels, of_channels, tile.parts == 2 || p > 0);
         }
         ptx::wgmma_commit_group();
+        [[maybe_unused]] StageFragments next;
+        if constexpr (tile.from_registers) {
+          if (s + 1 < tile.segments)
+            load_promoted(next, pixels, segments, s + 1, number);
+          else if (number + 1 < layout.stages)
+            load_promoted(next, pixels, segments, 0, number + 1);
+        }
         ptx::wgmma_wait_group<0>();
+        if constexpr (tile.from_registers) {
+          fragments.keep();
+          fragments = next;
+        }
 #pragma unroll
         for (int i = 0; i < tile.columns / 2; ++i) sums[s][b][i] = add(sums[s][b][i], part[i]);
       }
     }
+  }
+
+  static void load_promoted(StageFragments& fragments, const float* pixels, const int (&segments)[tile.segments],
+                            int segment, int number) {
+    const auto load = [&](int pairs) {
+      fragments.load(pairs, 0, pixels + segments[segment], [&](int p) { return pair_pixels(number * tile.pairs + p); });
+    };
+    if (Load::last_pairs == tile.pairs || number + 1 < layout.stages)
+      load(tile.pairs);
+    else
+      load(Load::last_pairs);
   }
 
   // Of one lane of a warp.

@@ -225,9 +225,7 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
     }
   }
 
-  // Whether all weights of a block fit, and are the same for all tiles: they are loaded once.
-  static constexpr bool resident = shape.groups * layout.channel_blocks == 1 && tile.cluster == 1 &&
-                                   layout.chunks * layout.stages == tile.weight_stages;
+  static constexpr bool resident = shared::is_resident(shape, tile, layout);
 
   // Loads the weights of every tile, one stage after the other. Of one thread.
   template <class Barriers>

@@ -17,7 +17,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
 
   // A unit: the output channels and pixels, of one segment and block of channels, that `threads` threads store at once.
   // Where channels are rows of the instruction, a warp's 8 channels of up to 128 pixels; else a warpgroup's 32 channels
-  // of 64 pixels. A unit is staged as [channel][pixel].
+  // of 64 pixels. A unit is staged as [channel][pixel], a channel's bias behind its pixels.
   static constexpr bool whole_group = tile.pixels_are_rows;
   static constexpr int threads = whole_group ? 128 : 32;
   static constexpr int channels = whole_group ? 32 : 8;
@@ -56,10 +56,10 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
       return static_cast<Output*>(tensors.output) + output + channel * geometry.output_strides().inner;
     }
 
-    // What is stored of a sum `further` along W.
-    Output value(float sum, long long channel, int further = 0) const {
+    // What is stored of the staged sum `sums[pixel]` of a channel, `further` along W.
+    Output value(const float* sums, int pixel, long long channel, int further = 0) const {
       const shared::Strides strides = geometry.residual_strides();
-      return Epilogue::finish(sum, first_channel + channel,
+      return Epilogue::finish(sums[pixel], sums[most_pixels],
                               residual + channel * strides.inner + further * strides.axis[2], tensors);
     }
   };
@@ -70,10 +70,15 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
 #pragma unroll 1
     for (int segment = 0; segment < tile.segments; ++segment) {
       Unit unit(arguments, geometry, at, warpgroup, segment);
+      unit.ask_bias(warpgroup, 0);
 #pragma unroll 1
       for (int number = 0; number < units; ++number) {
         unit.enter(warpgroup, number);
         meet(warpgroup);
+        if constexpr (shape.bias) {
+          if (thread() < channels) staging[thread() * pitch + most_pixels] = unit.bias;
+          if (number + 1 < units) unit.ask_bias(warpgroup, number + 1);
+        }
         unit.stage(sums, segment * units + number, staging);
         meet(warpgroup);
         if constexpr (is_run)
@@ -107,6 +112,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     int lead = 0, lead_step = 0;  // of a run: pixels before the first sector, and by how many a channel has more
     Target run;                   // where the share's first pixel is
     int left;                     // pixels of the share that exist from there on, of a run
+    float bias = 0;               // of the thread's channel, of the unit that is staged next
 
     Unit(const shared::Arguments& arguments, const Geometry& geometry, const Tile& at, int warpgroup, int number)
         : arguments(arguments),
@@ -119,19 +125,27 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
       left = !start.exists ? 0 : more < pixels_of_share ? int(more) : pixels_of_share;
     }
 
-    // Of the segment's units.
-    void enter(int warpgroup, int number) {
-      const int half = whole_group ? 0 : number % 2, piece = number / (whole_group ? 1 : 2) % pieces;
-      const int block = number / (whole_group ? 1 : 2) / pieces;
+    // The first channel of one of the segment's units.
+    int channel_of_unit(int warpgroup, int number) const {
+      const int half = whole_group ? 0 : number % 2, block = number / (whole_group ? 1 : 2) / pieces;
       constexpr int block_channels = whole_group ? tile.columns : shared::warpgroup_rows;
-      channel =
-          int(at.channel) + (block + (tile.split_channels ? warpgroup * tile.channel_blocks : 0)) * block_channels;
+      return int(at.channel) + (block + (tile.split_channels ? warpgroup * tile.channel_blocks : 0)) * block_channels +
+             (whole_group ? first_column() + number % pieces * channels : threadIdx.x / 32 % 4 * 16 + 8 * half);
+    }
+
+    // Loads the thread's bias, so that it is there when the unit is staged.
+    void ask_bias(int warpgroup, int number) {
+      const int c = channel_of_unit(warpgroup, number) + thread();
+      if (thread() < channels && c < shape.out_channels)
+        bias = Epilogue::bias(at.group * shape.out_channels + c, arguments.tensors);
+    }
+
+    void enter(int warpgroup, int number) {
+      channel = channel_of_unit(warpgroup, number);
       if constexpr (whole_group) {
-        channel += first_column() + piece * channels;
         held = pixels;
       } else {
-        channel += threadIdx.x / 32 % 4 * 16 + 8 * half;
-        pixel = piece * pixels;
+        pixel = number / 2 % pieces * pixels;
         held = share - pixel < pixels ? share - pixel : pixels;
       }
       if constexpr (is_run) {
@@ -242,7 +256,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     void store_channel(int c, int lane, const float* sums) const {
       Output* const to = run.at(channel) + pixel + c * geometry.output_strides().inner;
       const auto store_pixel = [&](int p) {
-        if (p < count) to[p] = run.value(sums[p], channel + c, pixel + p);
+        if (p < count) to[p] = run.value(sums, p, channel + c, pixel + p);
       };
       if (lane < lead_of(c)) store_pixel(lane);
       int from = lead_of(c) + lane;
@@ -265,7 +279,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
         const Place place = this->place(p);
         if (!place.exists) continue;
         const Target to = target(place);
-        *to.at(channel + c) = to.value(staging[c * pitch + p], channel + c);
+        *to.at(channel + c) = to.value(staging + c * pitch, p, channel + c);
       }
     }
 
@@ -283,7 +297,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
 #pragma unroll
           for (int i = 0; i < at_once; ++i) {
             const int c = thread() / lanes + (turn + i) * apart;
-            if (has(c)) *to.at(channel + c) = to.value(staging[c * pitch + p], channel + c);
+            if (has(c)) *to.at(channel + c) = to.value(staging + c * pitch, p, channel + c);
           }
         }
       }

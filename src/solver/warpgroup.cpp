@@ -10,11 +10,12 @@ namespace {
 
 std::string tile_member(const shared::WarpgroupTile& t) {
   return fmt::format(
-      "  static constexpr shared::WarpgroupTile tile = {{.pixels_are_rows = {}, .columns = {}, .channel_blocks = {}, "
+      "  static constexpr shared::WarpgroupTile tile = {{.pixels_are_rows = {}, .from_registers = {}, .columns = {}, "
+      ".channel_blocks = {}, "
       ".segments = {}, .split_channels = {}, .images = {}, .extent = {{{}, {}, {}}}, .along_rows = {}, .steps = {}, "
       ".pairs = {}, .input_stages = {}, .weight_stages = {}, .parts = {}{}}};\n",
-      t.pixels_are_rows, t.columns, t.channel_blocks, t.segments, t.split_channels, t.images, t.extent[0], t.extent[1],
-      t.extent[2], t.along_rows, t.steps, t.pairs, t.input_stages, t.weight_stages, t.parts,
+      t.pixels_are_rows, t.from_registers, t.columns, t.channel_blocks, t.segments, t.split_channels, t.images,
+      t.extent[0], t.extent[1], t.extent[2], t.along_rows, t.steps, t.pairs, t.input_stages, t.weight_stages, t.parts,
       t.splits == 1 ? "" : fmt::format(", .splits = {}, .cluster = {}", t.splits, t.cluster));
 }
 
@@ -99,15 +100,19 @@ KernelPlan warpgroup_plan(const Task& task, const shared::WarpgroupTile& tile, c
   return {
       .source = source("tapconv_warpgroup", fmt::format("{}, 1", shared::warpgroup_threads), "run", tile.cluster),
       .launch =
-          [task, tile, layout, facts = device.facts](const shared::Sizes& sizes) {
-            const std::int64_t clusters = std::min<std::int64_t>(warpgroup_tile_count(task, tile, sizes),
-                                                                 std::max(facts.multiprocessors / tile.cluster, 1));
+          [task, tile, layout, resident = shared::is_resident(shape, tile, layout),
+           facts = device.facts](const shared::Sizes& sizes) {
+            std::int64_t clusters = std::min<std::int64_t>(warpgroup_tile_count(task, tile, sizes),
+                                                           std::max(facts.multiprocessors / tile.cluster, 1));
+            if (resident)
+              clusters = std::max<std::int64_t>(clusters / layout.channel_blocks, 1) * layout.channel_blocks;
             return cuda::LaunchShape{.grid = {clusters * tile.cluster, 1, 1},
                                      .block = {shared::warpgroup_threads, 1, 1},
                                      .dynamic_shared_bytes = static_cast<int>(layout.shared_bytes),
                                      .cluster = tile.cluster};
           },
-      .input_alignment = static_cast<int>(element_bytes(task.input_dtype)),
+      .input_alignment = (tile.from_registers ? shared::copied_pixels(shape, tile) : 1) *
+                         static_cast<int>(element_bytes(task.input_dtype)),
       .output_alignment = static_cast<int>(element_bytes(task.problem.out_dtype)),
       .packing =
           KernelPlan::Packing{.source = source("tapconv_warpgroup_pack", fmt::format("{}", packing_threads), "pack", 1),
@@ -128,23 +133,32 @@ std::string wgmma_text(int columns) {
     places += fmt::format("{}%{}", i == 0 ? "" : i % 8 == 0 ? ", \"\n        \"" : ", ", i);
     operands += fmt::format("{}\"+f\"(d[{}])", i == 0 ? "" : i % 8 == 0 ? ",\n          " : ", ", i);
   }
-  return fmt::format(R"(#ifdef __CUDACC__  // an emulation has its own
-template <>
-struct tapconv::ptx::Wgmma<{0}> {{
-  static void tf32(float (&d)[{1}], WgmmaDescriptor a, WgmmaDescriptor b, bool accumulate) {{
+  const auto function = [&](std::string_view type, std::string_view place, std::string_view operand, int inputs) {
+    return fmt::format(R"(  static void tf32(float (&d)[{1}], {2}, WgmmaDescriptor b, bool accumulate) {{
     asm volatile(
-        "{{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %{4}, 0;\n"
+        "{{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %{5}, 0;\n"
         "wgmma.mma_async.sync.aligned.m64n{0}k8.f32.tf32.tf32 {{"
-        "{2}}}, "
-        "%{5}, %{6}, accumulate, 1, 1;\n}}\n"
-        : {3}
-        : "r"(int(accumulate)), "l"(a.bits()), "l"(b.bits()));
+        "{6}}}, "
+        "{3}, %{7}, accumulate, 1, 1;\n}}\n"
+        : {8}
+        : {4}, "l"(b.bits()), "r"(int(accumulate)));
   }}
-}};
+)",
+                       columns, registers, type, place, operand, registers + inputs + 1, places, registers + inputs,
+                       operands);
+  };
+  return fmt::format(
+      R"(#ifdef __CUDACC__  // an emulation has its own
+template <>
+struct tapconv::ptx::Wgmma<{}> {{
+{}{}}};
 #endif
 
 )",
-                     columns, registers, places, operands, registers, registers + 1, registers + 2);
+      columns, function("WgmmaDescriptor a", fmt::format("%{}", registers), R"("l"(a.bits()))", 1),
+      function("const unsigned (&a)[4]",
+               fmt::format("{{%{}, %{}, %{}, %{}}}", registers, registers + 1, registers + 2, registers + 3),
+               R"("r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]))", 4));
 }
 
 }  // namespace tapconv

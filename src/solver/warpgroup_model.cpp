@@ -8,7 +8,12 @@ namespace {
 
 // Of a multiprocessor, in clocks and bytes; fitted to trials of random tiles, see docs/kernels.md.
 constexpr double shared_byte_per_clock = 110.5;
-constexpr double item_clocks = 159;     // by which a loader's 8 channels of a pixel delay the computing warps
+constexpr double item_clocks = 159;  // by which a loader's 8 channels of a pixel delay the computing warps
+constexpr double copy_clocks = 13;   // of a loader's copy of a channel, which its warp's lanes make together
+constexpr double l2_byte_per_clock = 59;
+constexpr double fragment_clocks =
+    70;  // of what computing threads read and round of a segment's pixels for an instruction
+constexpr double first_clocks = 600;    // of a tile's first pixels
 constexpr double round_clocks = 1010;   // of a loader's items that are in flight together
 constexpr double fetch_clocks = 635;    // of a stage of weights whose ring has one
 constexpr double late_clocks = 760;     // of a tile whose ring of inputs has two stages: loads are slow during stores
@@ -34,24 +39,43 @@ double store_clocks(const Task& task, const shared::WarpgroupTile& tile) {
 
 double ceil_of(double a, double b) { return std::ceil(a / b); }
 
+/// Of a chunk whose inputs loaders round.
+double loaded_chunk(const shared::WarpgroupTile& tile, const shared::WarpgroupLayout& layout, double multiplying) {
+  const double items = ceil_of(layout.pixels, shared::warpgroup_loaders) * tile.steps;
+  const double loading = ceil_of(items, shared::most_loading(tile)) * round_clocks;
+  return std::max(multiplying, loading) + items * item_clocks;
+}
+
+/// Of a chunk whose inputs are copied, and rounded by the threads that multiply.
+double copied_chunk(const shared::Shape& shape, const shared::WarpgroupTile& tile,
+                    const shared::WarpgroupLayout& layout, double multiplying) {
+  const double rows = ceil_of(layout.pixels, 32 * shared::copied_pixels(shape, tile));
+  const double copying = rows * ceil_of(8 * tile.steps, 3) * copy_clocks;
+  const double weights =
+      shared::is_resident(shape, tile, layout) ? 0 : double{shared::warpgroup_unit_bytes} * layout.pair * layout.pairs;
+  const double bytes = weights + 32.0 * tile.steps * layout.pixels;
+  return std::max({multiplying, copying, bytes / l2_byte_per_clock}) +
+         fragment_clocks * layout.pairs * tile.segments * tile.parts;
+}
+
 }  // namespace
 
 Candidate warpgroup_estimate(const Task& task, const shared::WarpgroupTile& tile, const DeviceModel& device) {
   const shared::Sizes sizes = sizes_of(task.problem, task.strided);
-  const shared::WarpgroupLayout layout = shared::warpgroup_layout(shape_of(task), tile);
+  const shared::Shape shape = shape_of(task);
+  const shared::WarpgroupLayout layout = shared::warpgroup_layout(shape, tile);
   const auto count = static_cast<double>(warpgroup_tile_count(task, tile, sizes));
 
   // A 64 x N x 8 instruction takes N / 2 clocks, or those of what it reads from shared memory.
-  const double instruction =
-      std::max(tile.columns / 2.0, 32 * (shared::warpgroup_rows + tile.columns) / shared_byte_per_clock);
+  const int operand_rows = tile.columns + (tile.from_registers ? 0 : shared::warpgroup_rows);
+  const double instruction = std::max(tile.columns / 2.0, 32 * operand_rows / shared_byte_per_clock);
   const double products = tile.parts == 2 ? 3 : 1;
   // With few stages of weights, the next one is asked for late.
   const double multiplying = 2.0 * layout.pairs * tile.segments * tile.channel_blocks * products * instruction +
                              layout.stages * fetch_clocks / (tile.weight_stages * tile.weight_stages);
 
-  const double items = ceil_of(layout.pixels, shared::warpgroup_loaders) * tile.steps;
-  const double loading = ceil_of(items, shared::most_loading(tile)) * round_clocks;
-  const double chunk = std::max(multiplying, loading) + items * item_clocks;
+  const double chunk =
+      tile.from_registers ? copied_chunk(shape, tile, layout, multiplying) : loaded_chunk(tile, layout, multiplying);
 
   const double outputs = double(layout.block_pixels) * layout.block_channels;
   // The blocks of a cluster take a part of the chunks and of the outputs each, and read all sums of a share.
@@ -59,12 +83,14 @@ Candidate warpgroup_estimate(const Task& task, const shared::WarpgroupTile& tile
       tile.cluster > 1 ? layout.exchange_bytes / exchange_byte_per_clock : (tile.splits - 1) * part_clocks;
   const double late = late_clocks / ((tile.input_stages - 1) * (tile.input_stages - 1));
   const double clocks = shared::ceil_divide(layout.chunks, tile.cluster) * chunk + exchange +
-                        outputs / (8 * 32) * store_clocks(task, tile) / tile.cluster + late;
+                        outputs / (8 * 32) * store_clocks(task, tile) / tile.cluster + late +
+                        (tile.from_registers ? first_clocks : 0);
   // Clusters lie within a GPC, whose multiprocessors they do not use up: some eight are left over.
   constexpr int left_over = 8;
-  const int resident = tile.cluster == 1 ? device.facts.multiprocessors
-                                         : (device.facts.multiprocessors - left_over) / tile.cluster * tile.cluster;
-  const double waves = count * tile.cluster / resident;
+  const int usable = device.facts.multiprocessors - (tile.cluster == 1 ? 0 : left_over);
+  const int together =
+      shared::is_resident(shape, tile, layout) ? static_cast<int>(layout.channel_blocks) : tile.cluster;
+  const double waves = count * tile.cluster / (std::max(usable / together, 1) * together);
   const double compute_ms = (std::ceil(waves) * clocks + fill_clocks) / (sustained_clock * device.facts.sm_clock_khz);
 
   double useful = static_cast<double>(task.problem.out_channels) * static_cast<double>(sizes.batch);
@@ -73,7 +99,9 @@ Candidate warpgroup_estimate(const Task& task, const shared::WarpgroupTile& tile
   const bool kept = useful * output_bytes <= kept_bytes;
   double memory_ms = 1e3 * work(task.problem).byte / (memory_share * device.ceilings.reach_byte_per_s);
   if (!kept && sizes.output[2] % (32 / static_cast<long long>(output_bytes)) != 0) {
-    const long long longest = tile.along_rows ? 8 : tile.pixels_are_rows ? shared::warpgroup_rows : tile.extent[2];
+    const long long longest = tile.along_rows && !tile.from_registers ? 8
+                              : tile.pixels_are_rows                  ? std::min(tile.extent[2], shared::warpgroup_rows)
+                                                                      : tile.extent[2];
     const long long run = std::min<long long>(longest, sizes.output[2]);
     memory_ms += useful / static_cast<double>(run) * run_ms;
   }

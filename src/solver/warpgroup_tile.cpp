@@ -13,6 +13,8 @@ using shared::WarpgroupLayout;
 using shared::WarpgroupTile;
 
 constexpr std::int64_t most_accumulators = 128;
+/// Beyond these inputs that are rounded once are worth it.
+constexpr std::int64_t most_taps_from_registers = 12;
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 int round_up(std::int64_t a, int b) { return static_cast<int>(divide_up(a, b) * b); }
@@ -22,9 +24,9 @@ struct Reduction {
   int steps;     ///< of 8 channels a chunk
   int promoted;  ///< pairs whose sums are promoted together; 0: all
   int splits;    ///< parts that the chunks are cut into; where a launch decides, the most
+  std::int64_t taps = 1;
 
   Reduction(const shared::Shape& shape, int parts) {
-    std::int64_t taps = 1;
     for (const shared::Axis& axis : shape.axis) taps *= axis.kernel;
     // A chunk of few taps holds more channels, so that a stage is worth its barriers.
     const std::int64_t all = divide_up(shape.in_channels, shared::warpgroup_step_channels);
@@ -69,10 +71,14 @@ class Enumeration {
          splits == 1 || shared::has_dynamic_output(shape_) ? std::vector{1} : std::vector{1, splits}) {
       for (const bool pixels_are_rows : {false, true}) {
         for (const bool split_channels : {true, false}) {
-          if (pixels_are_rows)
-            pixels_as_rows({.split_channels = split_channels, .cluster = cluster});
-          else
+          if (!pixels_are_rows) {
             channels_as_rows({.split_channels = split_channels, .cluster = cluster});
+            continue;
+          }
+          for (const bool from_registers : {false, true}) {
+            if (from_registers && reduction().taps > most_taps_from_registers) continue;
+            pixels_as_rows({.from_registers = from_registers, .split_channels = split_channels, .cluster = cluster});
+          }
         }
       }
     }
@@ -120,8 +126,9 @@ class Enumeration {
   void pixels_as_rows(WarpgroupTile tile) {
     tile.pixels_are_rows = true;
     tile.channel_blocks = 1;
-    for (int parts = tile.split_channels ? 2 : 1; parts <= 4; ++parts) {
+    for (int parts = tile.split_channels ? 2 : 1; parts <= 16; ++parts) {
       const int columns = round_up(divide_up(shape_.out_channels, parts), 8 * tile.cluster);
+      if (parts > 4 && columns < 64) break;
       if (columns > 256 || columns == tile.columns) continue;
       tile.columns = columns;
       with_boxes(tile, columns);
@@ -180,8 +187,15 @@ class Enumeration {
     bool is_there = false;
     // Inputs of more than a tile ahead only keep stores waiting.
     const std::int64_t chunks = divide_up(shape_.in_channels, shared::warpgroup_step_channels * reduction().steps);
-    for (int stages = 2; stages <= std::clamp<std::int64_t>(chunks / reduction().splits, 2, 4); ++stages)
-      is_there |= with_pipeline(tile, stages);
+    const auto ahead = static_cast<int>(std::clamp<std::int64_t>(chunks / reduction().splits, 2, 4));
+    for (int stages = 2; stages <= ahead; ++stages) is_there |= with_pipeline(tile, stages);
+    // But where warpgroups multiply in turns it is the next tile's time.
+    for (const std::int64_t stages : {chunks + 1, 2 * chunks}) {
+      if (!tile.from_registers || stages <= ahead || stages > 8) continue;
+      if (with_pipeline(tile, static_cast<int>(stages)) &&
+          !shared::in_turns(shape_, tiles_.back(), shared::warpgroup_layout(shape_, tiles_.back())))
+        tiles_.pop_back();
+    }
     return is_there || reduction().splits == 1;
   }
 
@@ -206,7 +220,8 @@ class Enumeration {
       tile.pairs = reduction.promoted;
     } else {
       // Stages as even as they can be, of at most a fourth of the room and eight pairs.
-      const std::int64_t most = std::clamp<std::int64_t>(fitting / 4, 1, 8);
+      const std::int64_t most =
+          std::clamp<std::int64_t>(fitting / 4, 1, tile.from_registers ? std::max(8 / tile.segments, 1) : 8);
       tile.pairs = static_cast<int>(divide_up(one.pairs, divide_up(one.pairs, most)));
     }
     if (fitting < std::int64_t{least} * tile.pairs) return false;
@@ -248,24 +263,28 @@ bool has_warpgroup_tile(const Task& task, const DeviceModel& device) {
 std::string text(const WarpgroupTile& tile) {
   const std::string unsplit =
       fmt::format("rows={} columns={} blocks={} segments={} split={} tile={}x{}x{}x{} groups={} pairs={} stages={},{}",
-                  tile.pixels_are_rows ? "pixels" : "channels", tile.columns, tile.channel_blocks, tile.segments,
-                  tile.split_channels ? "channels" : "pixels", tile.images, tile.extent[0], tile.extent[1],
-                  tile.extent[2], tile.along_rows ? "H" : "W", tile.pairs, tile.input_stages, tile.weight_stages);
+                  tile.from_registers    ? "registers"
+                  : tile.pixels_are_rows ? "pixels"
+                                         : "channels",
+                  tile.columns, tile.channel_blocks, tile.segments, tile.split_channels ? "channels" : "pixels",
+                  tile.images, tile.extent[0], tile.extent[1], tile.extent[2], tile.along_rows ? "H" : "W", tile.pairs,
+                  tile.input_stages, tile.weight_stages);
   return tile.splits == 1 ? unsplit : unsplit + fmt::format(" splits={} cluster={}", tile.splits, tile.cluster);
 }
 
 std::optional<WarpgroupTile> parse_warpgroup_tile(const Task& task, std::string_view text, const DeviceModel& device) {
   WarpgroupTile tile;
-  char rows[9] = {}, split[9] = {}, groups = 0;
+  char rows[10] = {}, split[9] = {}, groups = 0;
   const std::string terminated(text);
   auto& [d, h, w] = tile.extent;
   if (std::sscanf(terminated.c_str(),
-                  "rows=%8[a-z] columns=%d blocks=%d segments=%d split=%8[a-z] tile=%dx%dx%dx%d groups=%c pairs=%d "
+                  "rows=%9[a-z] columns=%d blocks=%d segments=%d split=%8[a-z] tile=%dx%dx%dx%d groups=%c pairs=%d "
                   "stages=%d,%d splits=%d cluster=%d",
                   rows, &tile.columns, &tile.channel_blocks, &tile.segments, split, &tile.images, &d, &h, &w, &groups,
                   &tile.pairs, &tile.input_stages, &tile.weight_stages, &tile.splits, &tile.cluster) < 13)
     return std::nullopt;
-  tile.pixels_are_rows = rows == std::string_view("pixels");
+  tile.from_registers = rows == std::string_view("registers");
+  tile.pixels_are_rows = tile.from_registers || rows == std::string_view("pixels");
   tile.split_channels = split == std::string_view("channels");
   tile.along_rows = groups == 'H';
   if (tapconv::text(tile) != text || !Enumeration(task, device).complete(tile)) return std::nullopt;

@@ -1,4 +1,5 @@
 // Shared memory and the instructions that work on it: barriers, bulk copies, the tensor core of a warpgroup.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -61,8 +62,16 @@ void end_phase_if_complete(Barrier& barrier) {
 struct Instruction {
   float* d;
   int columns;
-  unsigned long long a, b;
+  unsigned long long a;
+  const unsigned* registers;  ///< of the thread, in place of `a`; else null
+  unsigned long long b;
   bool accumulate;
+};
+
+struct Copy {
+  unsigned to;
+  const void* from;
+  int bytes, read;
 };
 
 /// Of a thread: what it has issued and what it has to fence.
@@ -71,6 +80,7 @@ struct Issued {
   bool writes_are_visible = true;  ///< to the tensor core
   std::vector<Instruction> open;
   std::vector<std::vector<Instruction>> groups;
+  std::vector<Copy> copies;  ///< that have not come yet
 };
 std::vector<Issued> threads;
 
@@ -86,12 +96,19 @@ float element(unsigned long long descriptor, int row, int k) {
   return __builtin_bit_cast(float, bits & ~0x1fffu);
 }
 
-/// The thread's own part of the result.
-void execute(const Instruction& i) {
+/// The thread's own part of the result of an instruction of a group.
+void execute(std::size_t group, std::size_t number) {
+  const Instruction& i = mine().groups[group][number];
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32 % 4);
+  // Of a row four threads have two channels each.
+  const auto from_registers = [&](int half, int k) {
+    const Issued& there = (&mine() - lane % 4)[k % 4];
+    return __builtin_bit_cast(float, there.groups.at(group).at(number).registers[half + k / 4 * 2] & ~0x1fffu);
+  };
   for (int half = 0; half < 2; ++half) {
     float row[8];
-    for (int k = 0; k < 8; ++k) row[k] = element(i.a, 16 * warp + lane / 4 + 8 * half, k);
+    for (int k = 0; k < 8; ++k)
+      row[k] = i.registers ? from_registers(half, k) : element(i.a, 16 * warp + lane / 4 + 8 * half, k);
     for (int j = 0; j < i.columns / 8; ++j) {
       for (int e = 0; e < 2; ++e) {
         float& d = i.d[4 * j + 2 * half + e];
@@ -119,27 +136,53 @@ void begin_cluster(unsigned count, int bytes) {
 
 void end_block(unsigned rank) {
   for (unsigned thread = rank * blockDim.x; thread < (rank + 1) * blockDim.x; ++thread) {
-    if (!threads[thread].open.empty() || !threads[thread].groups.empty())
+    if (!threads[thread].open.empty() || !threads[thread].groups.empty() || !threads[thread].copies.empty())
       fail("a thread ended before its instructions");
   }
   blocks[rank].dynamic = nullptr;
 }
 
-void wgmma(float* d, int columns, unsigned long long a, unsigned long long b, bool accumulate) {
+void issue(const Instruction& instruction) {
   if (!mine().fenced) fail("wgmma without a fence after its registers were read");
-  mine().open.push_back({d, columns, a, b, accumulate});
+  mine().open.push_back(instruction);
+}
+
+void wgmma(float* d, int columns, unsigned long long a, unsigned long long b, bool accumulate) {
+  issue({d, columns, a, nullptr, b, accumulate});
+}
+
+void wgmma(float* d, int columns, const unsigned* a, unsigned long long b, bool accumulate) {
+  issue({d, columns, 0, a, b, accumulate});
+}
+
+void cp_async(unsigned to, const void* from, int bytes, int read) {
+  if (to % static_cast<unsigned>(bytes) != 0 ||
+      reinterpret_cast<std::uintptr_t>(from) % static_cast<std::uintptr_t>(bytes) != 0)
+    fail("cp.async of addresses that are no multiple of its bytes");
+  mine().copies.push_back({to, from, bytes, read});
+}
+
+/// As late as can be: when the thread waits for them, or arrives by them.
+void end_copies() {
+  for (const Copy& copy : mine().copies) {
+    std::memset(at(copy.to), 0, static_cast<std::size_t>(copy.bytes));
+    std::memcpy(at(copy.to), copy.from, static_cast<std::size_t>(copy.read));
+  }
+  mine().copies.clear();
 }
 
 // Executed as late as can be, so that operands that are overwritten too early are seen. An instruction of the whole
-// warp: no thread goes on before all have come.
+// warp: no thread begins, and none goes on, before all have come.
 void wgmma_wait(int pending) {
   Issued& all = mine();
-  while (static_cast<int>(all.groups.size()) > pending) {
-    for (const Instruction& instruction : all.groups.front()) execute(instruction);
-    all.groups.erase(all.groups.begin());
-  }
-  all.fenced = false;
   __syncwarp();
+  const int ending = std::max(static_cast<int>(all.groups.size()) - pending, 0);
+  for (int group = 0; group < ending; ++group) {
+    for (std::size_t i = 0; i < all.groups[group].size(); ++i) execute(static_cast<std::size_t>(group), i);
+  }
+  __syncwarp();
+  all.groups.erase(all.groups.begin(), all.groups.begin() + ending);
+  all.fenced = false;
 }
 
 }  // namespace tapconv::emulation
@@ -215,6 +258,13 @@ void cp_async_bulk(unsigned to, const void* from, unsigned bytes, unsigned addre
   barrier.bytes -= static_cast<int>(bytes);
   end_phase_if_complete(barrier);
 }
+
+void cp_async_mbarrier_arrive(unsigned barrier) {
+  end_copies();
+  mbarrier_arrive_cluster(barrier);
+}
+
+void cp_async_wait_all() { end_copies(); }
 
 void wgmma_fence() { mine().fenced = true; }
 

@@ -41,13 +41,15 @@ struct Fiber {
 struct Meeting {
   unsigned arrived = 0, times = 0;
 
+  void arrive(unsigned threads) {
+    progress();
+    if (++arrived < threads) return;
+    arrived = 0;
+    ++times;
+  }
   void meet(unsigned threads) {
     const unsigned time = times;
-    progress();
-    if (++arrived == threads) {
-      arrived = 0;
-      ++times;
-    }
+    arrive(threads);
     while (times == time) yield();
     progress();
   }
@@ -134,6 +136,9 @@ void __syncthreads() { of_blocks[my_rank()].meet(blockDim.x); }
 void __syncwarp() { of_warps[my_rank() * warps_of_block() + threadIdx.x / 32].meet(32); }
 void tapconv::ptx::barrier_sync(int number, int threads) {
   of_barriers[my_rank()].at(static_cast<std::size_t>(number)).meet(static_cast<unsigned>(threads));
+}
+void tapconv::ptx::barrier_arrive(int number, int threads) {
+  of_barriers[my_rank()].at(static_cast<std::size_t>(number)).arrive(static_cast<unsigned>(threads));
 }
 void tapconv::ptx::cluster_sync() { of_cluster.meet(static_cast<unsigned>(of_blocks.size()) * blockDim.x); }
 

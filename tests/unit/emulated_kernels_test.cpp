@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <random>
+#include <regex>
 
 #include "emulation.hpp"
 #include "h200.hpp"
@@ -8,6 +9,7 @@
 #include "problem/parallel.hpp"
 #include "problem/text.hpp"
 #include "random_problem.hpp"
+#include "solver/warpgroup_tile.hpp"
 
 namespace tapconv {
 namespace {
@@ -21,6 +23,8 @@ struct Variant {
   bool strided = false, packed = false, wide = false;
   /// Of warpgroup's configurations one of so many blocks a cluster, on a device that holds one cluster; 0: any.
   int cluster = 0;
+  /// Of warpgroup's tiles those whose text has it; empty: of its candidates.
+  std::string_view tiles = {};
 };
 
 enum class Fill { integers, uniform, special };
@@ -55,6 +59,8 @@ class Programs {
            Variant variant, std::uint64_t seed)
       : emulation_(emulation), problem_(problem), variant_(variant), generator_(seed) {
     cuda::DeviceFacts facts = testing::h200();
+    // So that blocks have several tiles.
+    if (!variant.tiles.empty()) facts.multiprocessors = 5;
     if (variant.cluster != 0) facts.multiprocessors = variant.cluster;
     const DeviceModel device = device_model(facts);
     const auto named = std::ranges::find(solvers(), solver, &Solver::name);
@@ -62,13 +68,19 @@ class Programs {
       task.strided = variant.strided;
       task.packed = variant.packed;
       task.wide = task.wide || variant.wide;
-      auto candidates = (*named)->candidates(task, device);
-      if (variant.cluster != 0)
-        std::erase_if(candidates, [&](const Candidate& candidate) {
-          return !candidate.configuration.ends_with(fmt::format(" cluster={}", variant.cluster));
-        });
-      if (candidates.empty()) throw std::runtime_error("no such configuration of " + spell(problem));
-      const std::string configuration = candidates[generator_() % candidates.size()].configuration;
+      std::vector<std::string> configurations;
+      if (variant.tiles.empty()) {
+        for (const Candidate& candidate : (*named)->candidates(task, device))
+          configurations.push_back(candidate.configuration);
+      } else {
+        for (const shared::WarpgroupTile& tile : warpgroup_tiles(task, device)) configurations.push_back(text(tile));
+      }
+      std::erase_if(configurations, [&](const std::string& configuration) {
+        return !std::regex_search(configuration, std::regex(variant.tiles.begin(), variant.tiles.end())) ||
+               (variant.cluster != 0 && !configuration.ends_with(fmt::format(" cluster={}", variant.cluster)));
+      });
+      if (configurations.empty()) throw std::runtime_error("no such configuration of " + spell(problem));
+      const std::string configuration = configurations[generator_() % configurations.size()];
       stages_.push_back({.task = task,
                          .plan = (*named)->plan(task, configuration, device),
                          .unreached = unreached_plan(task, device),
@@ -233,7 +245,8 @@ Problem grown(Problem problem) {
   return problem;
 }
 
-void expect_right(std::string_view solver, const std::vector<Problem>& problems, std::uint64_t seed) {
+void expect_right(std::string_view solver, const std::vector<Problem>& problems, std::uint64_t seed,
+                  std::string_view tiles = {}) {
   if (!Emulation::available()) GTEST_SKIP() << TAPCONV_TEST_COMPILER << " is not there";
   const Emulation emulation;
   parallel_for(std::ssize(problems), [&](std::int64_t begin, std::int64_t end) {
@@ -241,8 +254,10 @@ void expect_right(std::string_view solver, const std::vector<Problem>& problems,
       const Problem& problem = problems[static_cast<std::size_t>(i)];
       const std::uint64_t own = seed + static_cast<std::uint64_t>(i);
       // `warpgroup` takes packed weights alone.
-      const Variant variant{
-          .strided = own % 3 == 1, .packed = own % 2 == 1 || solver == "warpgroup", .wide = own % 5 == 2};
+      const Variant variant{.strided = own % 3 == 1,
+                            .packed = own % 2 == 1 || solver == "warpgroup",
+                            .wide = own % 5 == 2,
+                            .tiles = tiles};
       SCOPED_TRACE(fmt::format("seed {}: {}{}{}{}", own, spell(problem), variant.strided ? ", strided" : "",
                                variant.packed ? ", packed" : "", variant.wide ? ", wide" : ""));
       try {
@@ -313,6 +328,38 @@ INSTANTIATE_TEST_SUITE_P(
                       "Conv2d(17, 9, 11, stride=4, padding=2, math=tf32) @ 1x17x30x31",
                       "ConvTranspose1d(10, 130, 7, dilation=3, activation=relu) @ 2x10x100",
                       "Conv2d(8, 16, 3, padding=1) @ 2?x8x9x20?"));
+
+/// Pixels from registers. A problem and a seed a shard.
+class RegistersEmulation : public ::testing::TestWithParam<std::tuple<const char*, int, const char*>> {};
+
+TEST_P(RegistersEmulation, IsRight) {
+  const auto [text, seed, tiles] = GetParam();
+  expect_right("warpgroup", {parse_problem(text)}, static_cast<std::uint64_t>(seed), tiles);
+}
+
+// Copies of 16 bytes and of 4 (strided tensors: seeds 1 modulo 3), rows that no 16 bytes divide, strides and dilations,
+// boundaries, channels that fill no chunk and no block, both sums, parts.
+INSTANTIATE_TEST_SUITE_P(
+    Problems, RegistersEmulation,
+    ::testing::Values(
+        std::tuple{"Conv2d(64, 96, 1, math=tf32) @ 2x64x12x12", 2, "registers"},
+        std::tuple{"Conv2d(64, 96, 1, math=tf32) @ 2x64x12x12", 1, "registers"},
+        std::tuple{"Conv2d(64, 24, 1) @ 3x64x7x7", 3, "registers"},
+        std::tuple{"Conv1d(70, 300, 1, math=tf32, residual=True) @ 1x70x130", 3, "registers"},
+        std::tuple{"Conv1d(40, 40, 3, stride=3, dilation=4) @ 2x40x301", 5, "registers"},
+        std::tuple{"Conv2d(24, 70, 3, stride=2, padding=1, math=tf32) @ 2x24x17x20", 3, "registers"},
+        std::tuple{"Conv2d(32, 64, 2, stride=2, groups=2, math=tf32, rounding=rn) @ 2x32x24x24", 3, "registers"},
+        std::tuple{"Conv3d(9, 33, (3,1,1), padding=(1,0,0), math=tf32) @ 1x9x6x8x10", 6, "registers"},
+        std::tuple{"Conv2d(16, 16, 3, padding=4, dilation=4) @ 1x16x12x32", 6, "registers"},
+        std::tuple{"Conv1d(8, 24, 5, padding=4, padding_mode=reflect, dilation=2) @ 2x8x92", 3, "registers"},
+        std::tuple{"ConvTranspose2d(12, 20, 3, padding=1, math=tf32) @ 1x12x9x11", 4, "registers"},
+        std::tuple{"Conv2d(16, 64, 1, layout=channels_last, math=tf32) @ 2x16x9x9", 3, "registers"},
+        std::tuple{"Conv2d(32, 64, 1, math=tf32) @ 3x32x40x48", 3, "registers.*stages=2,"},
+        std::tuple{"Conv1d(64, 200, 1, math=tf32) @ 4x64x390", 3, "registers.*stages=4,2"},
+        std::tuple{"Conv2d(48, 64, 1, stride=2, math=tf32) @ 4x48x40x90", 3, "registers.*stages=3,"},
+        std::tuple{"Conv1d(448, 72, 1, math=tf32) @ 2x448x68", 3, "registers"},
+        std::tuple{"Conv1d(384, 24, 1) @ 1x384x64", 6, "registers"},
+        std::tuple{"Conv1d(32, 64, 1, math=tf32) @ 2?x32x64?", 3, "registers"}));
 
 /// Problems whose sums have parts, and how many.
 class WarpgroupParts : public ::testing::TestWithParam<std::pair<const char*, int>> {};

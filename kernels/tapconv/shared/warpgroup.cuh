@@ -10,6 +10,7 @@ namespace tapconv::shared {
 struct WarpgroupTile {
   bool pixels_are_rows = false;  // the instructions' 64 rows (M) are pixels and their columns (N) output channels; else
                                  // the other way round
+  bool from_registers = false;   // these rows come from registers: see WarpgroupRegisters
   int columns = 0;               // N: a multiple of 8, at most 256
   int channel_blocks = 0;        // of a warpgroup: of 64 output channels, or of `columns`
   int segments = 0;              // of a warpgroup: of `columns` pixels, or of 64
@@ -44,16 +45,23 @@ constexpr bool keeps_totals(const WarpgroupTile& tile) { return tile.splits > ti
 constexpr int sum_registers(const WarpgroupTile& tile) {
   return accumulators(tile) * (keeps_totals(tile) ? 2 : 1) + (is_promoted(tile) ? tile.columns / 2 : 0);
 }
+// Pixels that come from registers: those of a stage; where sums are promoted two segments' of a stage.
+constexpr int fragment_registers(const WarpgroupTile& tile) {
+  if (!tile.from_registers) return 0;
+  return 4 * tile.parts * (is_promoted(tile) ? 2 * tile.pairs : (tile.pairs + 1) / 2 * 2 * tile.segments);
+}
 constexpr int computing_registers(const WarpgroupTile& tile) {
   // Found by compiling: with fewer ptxas spills. Loaders need 72.
   const int sums = sum_registers(tile),
             others = is_promoted(tile) || tile.splits > 1 ? (sums <= 144 ? 64 : 56) : (tile.pixels_are_rows ? 56 : 48);
-  const int wanted = (sums + others) / 8 * 8;
+  const int wanted = (sums + others + fragment_registers(tile)) / 8 * 8;
   return wanted < 176 ? 176 : wanted;
 }
 constexpr int loading_registers(const WarpgroupTile& tile) { return 3 * 168 - 2 * computing_registers(tile); }
 
 inline constexpr int most_sum_registers = 160;
+// Loaders that copy need 40.
+inline constexpr int most_computing_registers = 232;
 
 // Items of 8 channels that a loader can have in flight.
 constexpr int most_loading(const WarpgroupTile& tile) {
@@ -146,7 +154,8 @@ struct WarpgroupLayout {
   int chunks;                               // of input channels
   int block_channels;                       // output channels of a block
   long long channel_blocks;                 // blocks of output channels in a group
-  int pixels;                               // stored, of one unit of channels
+  int pixels;                               // stored, of a channel
+  int pixel_pitch;                          // from a unit of channels to the next
   int row_pitch, plane_pitch, image_pitch;  // stored pixels
   int group_pitch;                          // from a segment's 8 pixels to the next 8
   int input_part, input_stage;              // the units of one part; of all
@@ -175,8 +184,11 @@ constexpr WarpgroupLayout warpgroup_layout(const Shape& shape, const WarpgroupTi
   to.image_pitch = to.axis[0].count() * to.plane_pitch;
   to.pixels = tile.images * to.image_pitch;
   to.group_pitch = tile.along_rows ? to.row_pitch : 8;
-  to.input_part = 2 * tile.steps * to.pixels;
-  to.input_stage = tile.parts * to.input_part;
+  // From registers: pixels of a channel are neighbours, and those of the next one 8 banks further, for threads read
+  // 8 pixels of 4 channels at once.
+  to.pixel_pitch = tile.from_registers ? (to.pixels + 23) / 32 * 32 + 8 : to.pixels;
+  to.input_part = 2 * tile.steps * to.pixel_pitch;
+  to.input_stage = tile.from_registers ? to.input_part : tile.parts * to.input_part;
   to.pair_part = 2 * to.block_channels;
   to.pair = tile.parts * to.pair_part;
   to.weight_stage = tile.pairs * to.pair;
@@ -195,6 +207,20 @@ constexpr WarpgroupLayout warpgroup_layout(const Shape& shape, const WarpgroupTi
                     to.staging_bytes + to.sources_bytes + to.exchange_bytes;
   to.block_pixels = tile.images * tile.extent[0] * tile.extent[1] * tile.extent[2];
   return to;
+}
+
+// Pixels that are copied at once, where they come from registers: four if those are neighbours in memory, exist all or
+// none, and lie at a multiple of 16 bytes, as dense tensors do.
+constexpr int copied_pixels(const Shape& shape, const WarpgroupTile& tile) {
+  const Axis& row = shape.axis[2];
+  const StoredAxis stored = stored_axis(row, shape.transposed, tile.extent[2]);
+  const auto fits = [](long long distance) { return distance > 0 && distance % 4 == 0; };
+  const bool aligned = fits(shape.input.outer) && fits(shape.input.inner) && fits(shape.input.axis[0]) &&
+                       fits(shape.input.axis[1]) && shape.input.axis[2] == 1;
+  const bool whole = row.input % 4 == 0 && row.input > 0 && (row.inside || shape.boundary == Boundary::zeros);
+  const bool together = stored.stride == 1 && stored.length % 4 == 0 && stored.first % 4 == 0 &&
+                        (stored.slots == 1 || stored.dilation % 4 == 0);
+  return aligned && whole && together ? 4 : 1;
 }
 
 // Pixels of a segment.
@@ -244,6 +270,21 @@ constexpr int tap_offset(const WarpgroupLayout& layout, int tap) {
          layout.axis[2].offset(t2);
 }
 
+// Whether all weights of a block fit, and are the same for all its tiles: they are loaded once. For that the blocks of
+// a launch are a multiple of those of output channels, which follow each other.
+constexpr bool is_resident(const Shape& shape, const WarpgroupTile& tile, const WarpgroupLayout& layout) {
+  constexpr long long most_blocks = 16;  // what is left over of the multiprocessors is less
+  return shape.groups == 1 && layout.channel_blocks <= most_blocks && tile.cluster == 1 &&
+         layout.chunks * layout.stages == tile.weight_stages;
+}
+
+// Whether the warpgroups of a block multiply in turns: where sums are short, storing them takes as long. One is a tile
+// ahead of the other, so the rings have to hold all operands of a tile, and the beginning of the next one's.
+constexpr bool in_turns(const Shape& shape, const WarpgroupTile& tile, const WarpgroupLayout& layout) {
+  return tile.from_registers && !is_promoted(tile) && tile.splits == 1 && tile.input_stages > layout.chunks &&
+         is_resident(shape, tile, layout);
+}
+
 // Whether the numbers of a tile fit each other.
 constexpr bool is_consistent(const WarpgroupTile& tile, const WarpgroupLayout& layout) {
   const int groups = segment_pixels(tile) / 8;
@@ -255,6 +296,7 @@ constexpr bool is_consistent(const WarpgroupTile& tile, const WarpgroupLayout& l
          // More sums, or segments or blocks of those that need room beside them, would leave the loaders too few
          // registers.
          sum_registers(tile) <= most_sum_registers && (!is_promoted(tile) || tile.channel_blocks == 1) &&
+         (!tile.from_registers || (tile.pixels_are_rows && computing_registers(tile) <= most_computing_registers)) &&
          ((!is_promoted(tile) && tile.splits == 1) || tile.segments <= 8) &&
          // A block of a cluster finishes its share of the columns.
          (tile.cluster == 1 || (tile.cluster == tile.splits && tile.columns % (8 * tile.cluster) == 0)) &&

@@ -8,6 +8,9 @@
 namespace tapconv::emulation {
 
 void wgmma(float* d, int columns, unsigned long long a, unsigned long long b, bool accumulate);
+/// The same with the thread's share of the first operand in registers.
+void wgmma(float* d, int columns, const unsigned* a, unsigned long long b, bool accumulate);
+void cp_async(unsigned to, const void* from, int bytes, int read);
 void wgmma_wait(int pending);
 
 }  // namespace tapconv::emulation
@@ -16,6 +19,7 @@ namespace tapconv::ptx {
 
 template <class T>
 inline void forget(T&) {}
+inline void keep(unsigned) {}
 inline int uniform(int value) { return value; }
 
 // A binary16 is the binary32 whose exponent has another bias, subnormals too.
@@ -48,6 +52,7 @@ inline unsigned cvt_rn_tf32_f32(float value) {
 unsigned shared_address(const void* pointer);
 unsigned char* dynamic_shared();
 void barrier_sync(int number, int threads);
+void barrier_arrive(int number, int threads);
 void st_shared_v4(unsigned address, const unsigned (&values)[4]);
 void mbarrier_init(unsigned barrier, unsigned arrivals);
 inline void fence_mbarrier_init() {}
@@ -60,6 +65,8 @@ void mbarrier_arrive_cluster(unsigned barrier);
 void mbarrier_wait_cluster(unsigned barrier, unsigned parity);
 void cluster_sync();
 void cp_async_bulk(unsigned to, const void* from, unsigned bytes, unsigned barrier);
+void cp_async_mbarrier_arrive(unsigned barrier);
+void cp_async_wait_all();
 void fence_proxy_async();
 void wgmma_fence();
 void wgmma_commit_group();
@@ -68,6 +75,11 @@ template <int>
 inline void setmaxnreg_inc() {}
 template <int>
 inline void setmaxnreg_dec() {}
+
+template <int bytes>
+inline void cp_async(unsigned to, const void* from, int read) {
+  emulation::cp_async(to, from, bytes, read);
+}
 
 template <int pending>
 inline void wgmma_wait_group() {
@@ -78,6 +90,9 @@ template <int columns>
 struct Wgmma {
   static void tf32(float (&d)[columns / 2], WgmmaDescriptor a, WgmmaDescriptor b, bool accumulate) {
     emulation::wgmma(d, columns, a.bits(), b.bits(), accumulate);
+  }
+  static void tf32(float (&d)[columns / 2], const unsigned (&a)[4], WgmmaDescriptor b, bool accumulate) {
+    emulation::wgmma(d, columns, a, b.bits(), accumulate);
   }
 };
 
