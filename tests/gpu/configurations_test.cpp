@@ -25,7 +25,7 @@ TEST_P(Configurations, AreAllExact) {
       "Conv3d(16, 40, (2,3,1), padding=1, math=tf32, bias=False) @ 2x16x5x12x20",
       "Conv2d(98, 40, 3, padding=1, math=tf32, residual=True) @ 2x98x9x10",
       "Conv2d(64, 72, 1, math=tf32) @ 3x64x12x10",
-      "Conv2d(70, 300, 1, activation=silu) @ 40x70x14x14",
+      "Conv2d(70, 300, 1, activation=relu) @ 40x70x14x14",
       "Conv2d(72, 40, (1,3), stride=(1,2), math=tf32, rounding=rn) @ 2x72x9x20"};
   struct Case {
     Problem problem;
