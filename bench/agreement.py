@@ -3,8 +3,8 @@
 
     python3 bench/agreement.py --commit HASH --out results/h200
 
-Needs a GPU, cuDNN, ncu (Nsight Compute) and the build of scripts/gpu_suite.py. Writes agreement.json. Exits with 1 if one of these is missed;
-the file is written all the same:
+Needs a GPU, cuDNN, ncu (Nsight Compute) and the build of scripts/gpu_suite.py. Writes agreement.json. With --runs FOLDER a run that was killed goes on
+with the rows that are there. Exits with 1 if one of these is missed; the file is written all the same:
 
 - Each of 40 pairs, a problem's engine and the best of cuDNN under a contract, is measured twice, in two processes that measure all pairs one
   after the other. The intervals of the ratio overlap in at least 38.
@@ -62,15 +62,18 @@ UNTIMED_CALLS = 2
 MS = {"ns": 1e-6, "nsecond": 1e-6, "us": 1e-3, "usecond": 1e-3, "ms": 1.0, "msecond": 1.0, "s": 1e3, "second": 1e3}
 
 
-def measure(problems: Path, seed: int) -> dict[str, dict]:
+def measure(runs: Path, commit: str, seed: int) -> dict[str, dict]:
     """The reports of all pairs by problem, from a process of its own. The seed decides the numbers and the order of the contenders."""
-    command = [TAPCONV, "bench", "--suite", f"@{problems}", "--math", CONTRACTS, "--against", "cudnn", *PROTOCOL, "--seed", str(seed), "--json"]
+    problems, out = runs / "problems.txt", runs / f"run_{seed}.json"
+    problems.write_text("\n".join(PROBLEMS) + "\n")
+    command = [TAPCONV, "bench", "--suite", f"@{problems}", "--math", CONTRACTS, "--against", "cudnn", *PROTOCOL, "--seed", str(seed),
+               "--out", out, "--resume", "--commit", commit]  # fmt: skip
     begin = time.monotonic()
-    done = subprocess.run(command, env=library_environment(), stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(command, env=library_environment(), stdout=subprocess.DEVNULL)
     if done.returncode == WRONG_OUTPUTS:
         sys.exit("outputs of the engine are beyond the bound: their times say nothing")
     done.check_returncode()
-    rows = json.loads(done.stdout)["rows"]
+    rows = json.loads(out.read_text())["rows"]
     for row in rows:
         if not row["report"]:
             sys.exit(f"{row['problem']}: {row['reason']}")
@@ -154,15 +157,16 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--commit", required=True, help="the commit that this tree is")
     parser.add_argument("--out", required=True, type=Path, help="folder of agreement.json")
+    parser.add_argument("--runs", type=Path, help="folder that keeps the runs' rows; without it they are gone when the script ends")
     options = parser.parse_args(arguments)
     ncu = find_cuda_tool("ncu")
     if ncu is None:
         sys.exit("ncu is not installed; valid: Nsight Compute in PATH or in CUDA_HOME")
     specs = json.loads(subprocess.run([TAPCONV, "specs", "--json"], env=library_environment(), check=True, capture_output=True, text=True).stdout)
     with tempfile.TemporaryDirectory() as folder:
-        problems = Path(folder) / "problems.txt"
-        problems.write_text("\n".join(PROBLEMS) + "\n")
-        first, second = measure(problems, 0), measure(problems, 1)
+        runs = options.runs or Path(folder)
+        runs.mkdir(parents=True, exist_ok=True)
+        first, second = measure(runs, options.commit, 0), measure(runs, options.commit, 1)
     pairs = pairs_of(first, second)
     kernels = [profile(ncu, pair) for pair in worth_profiling(pairs)]
     failures = missed(pairs, kernels)

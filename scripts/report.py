@@ -27,8 +27,7 @@ PROBLEMS = (
 )
 TIME_COLUMNS = (
     "ours and cuDNN's best: spaced medians in ms, each with the share of the reach time in parentheses; cuDNN's is the fastest of its engines "
-    "for tensors in that layout whose outputs were right under the contract. Ours has its weights packed beforehand. Some 40 us of ours, and probably as "
-    "much of cuDNN's, are the host's, see docs/measuring.md.",
+    "for tensors in that layout whose outputs were right under the contract. Ours has its weights packed beforehand.",
     "reach: the ms that good libraries would take by the fastest arithmetic that the contract admits, and what bounds it: for `fp32` that arithmetic is "
     "3xTF32 on tensor cores (three TF32 products for one of fp32), so a kernel of binary32 fused multiply-adds cannot come near 100 %.",
     "best cuDNN / ours: the median ratio of times over rounds, with its 95 % interval; above 1, ours is the faster.",

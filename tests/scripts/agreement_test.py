@@ -40,7 +40,9 @@ def report(i):
     return {{"engine": {{"name": "warpgroup", "spaced_ms": 0.4 + 0.1 * i, "spaced_rounds_ms": [0.4 + 0.1 * i] * 7}}, "ratio_reference": "cuDNN",
             "ratio": low + 0.05, "ratio_low": low, "ratio_high": low + 0.1, "converged": True, "refusal": "", "clocks": {{}}}}
 problems = [f"{{one}} {{math}}" for one in suite for math in ("fp32", "tf32")]
-print(json.dumps({{"rows": [{{"problem": one, "reason": "", "report": report(i)}} for i, one in enumerate(problems)]}}))
+assert "--resume" in sys.argv
+rows = [{{"problem": one, "reason": "", "report": report(i)}} for i, one in enumerate(problems)]
+open(sys.argv[sys.argv.index("--out") + 1], "w").write(json.dumps({{"commit": sys.argv[sys.argv.index("--commit") + 1], "rows": rows}}))
 """
 # The n-th call sees the n-th kernel above 0.5 ms, some of them slower than bench.
 NCU = """#!{python}
@@ -97,7 +99,9 @@ class Agreement(unittest.TestCase):
             path = {"PATH": f"{folder}:{os.environ['PATH']}"}
             printed = io.StringIO()
             with mock.patch.object(agreement, "TAPCONV", folder / "tapconv"), mock.patch.dict(os.environ, path), contextlib.redirect_stdout(printed):
-                code = agreement.main(["--commit", "0123abc", "--out", name])
+                code = agreement.main(["--commit", "0123abc", "--out", name, "--runs", f"{name}/runs"])
+            for seed in (0, 1):
+                self.assertEqual("0123abc", json.loads((folder / f"runs/run_{seed}.json").read_text())["commit"])
             return code, json.loads((folder / "agreement.json").read_text()), printed.getvalue()
 
     def test_everything_agrees(self) -> None:
