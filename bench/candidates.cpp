@@ -1,8 +1,8 @@
 // Times the candidates of solvers on problems given by name, beside what their cost models predict, and judges what
 // they left. Run by candidates.py.
 //
-//     candidates DEVICE SOLVER MOST PROBLEM...       one JSON line for each problem; at most MOST of each solver, all
-//                                                    solvers if SOLVER is "all"
+//     candidates DEVICE SOLVER MOST PROBLEM...       one JSON line for each problem; at most MOST of each solver and
+//                                                    the best of each form, all solvers if SOLVER is "all"
 
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 #include <atomic>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "engine/cuda_tensors.hpp"
 #include "oracle/statistics.hpp"
@@ -64,10 +65,15 @@ nlohmann::json measure(const Problem& problem, const cuda::Context& context, std
   std::vector<Row> rows;
   for (const Solver* solver : solvers()) {
     if ((wanted != "all" && wanted != solver->name()) || !solver->supports(task, model).ok) continue;
-    std::vector<Candidate> candidates = solver->candidates(task, model);
-    candidates.resize(std::min(candidates.size(), most));
-    for (const Candidate& candidate : candidates)
+    // Of warpgroup's forms ("rows=...") the best at least, for the model may be wrong about a whole form.
+    std::set<std::string> forms;
+    std::size_t count = 0;
+    for (const Candidate& candidate : solver->candidates(task, model)) {
+      const std::string form = candidate.configuration.substr(0, candidate.configuration.find(' '));
+      const bool first_of_form = form.starts_with("rows=") && forms.insert(form).second;
+      if (count++ >= most && !first_of_form) continue;
       rows.push_back({solver->name(), candidate, solver->plan(task, candidate.configuration, model)});
+    }
   }
   std::atomic<std::size_t> next = 0;
   parallel_for(static_cast<std::int64_t>(rows.size()), [&](std::int64_t, std::int64_t) {

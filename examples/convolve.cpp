@@ -1,4 +1,4 @@
-// Blurs a picture with a 3x3 box filter, and then a larger one with the same plan.
+// Blurs a picture with a 3x3 box filter, and then one of another size with the same plan.
 
 #include <array>
 #include <cstdint>
@@ -24,7 +24,7 @@ int main() {
     problem.dynamic_input = {true, true, false};  // height and width are those of each picture
     tapconv::Convolution blur(problem);
 
-    const std::vector<float> filter(9, 0.125F);
+    const std::vector<float> filter(9, 1.0F / 9);
     blur.set_weights({.weight = {.data = filter.data(), .shape = {1, 1, 3, 3}}});
 
     for (const auto& [height, width] : {std::array<std::int64_t, 2>{3, 4}, {2, 6}}) {

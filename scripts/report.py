@@ -80,9 +80,11 @@ def row_name(bench: dict) -> str:
 def caption(results: dict) -> str:
     tests = load("tests.json")
     failed = f" and {tests['not_passed']} did not" if tests["not_passed"] else ""
+    reasons = sorted({test["reason"] for test in tests["tests"] if test["status"] == "skipped"})
+    skipped = f", {tests['skipped']} could not run ({'; '.join(reasons)})" if reasons else ""
     return (
         f"One {results['gpu']}, driver {results['driver']}, cuDNN {results['versions']['cuDNN']}, {results['date'][:10]}, commit "
-        f"`{results['commit'][:12]}`; {tests['passed']} tests passed{failed} on it."
+        f"`{results['commit'][:12]}`; {tests['passed']} tests passed{failed} on it{skipped}."
     )
 
 
@@ -231,7 +233,7 @@ def tile(candidate: dict) -> str:
     sizes = dict(part.split("=") for part in candidate["configuration"].split())
     if "rows" not in sizes:
         return f"{sizes['channels']} x {sizes['pixels']}"
-    channels = int(sizes["blocks"]) * (int(sizes["columns"]) if sizes["rows"] == "pixels" else 64) * (2 if sizes["split"] == "channels" else 1)
+    channels = int(sizes["blocks"]) * (64 if sizes["rows"] == "channels" else int(sizes["columns"])) * (2 if sizes["split"] == "channels" else 1)
     return f"{channels} x {sizes['tile']}, {sizes['rows']} {sizes['groups']}"
 
 
@@ -269,6 +271,62 @@ def agreement() -> str:
     for kernel in results["kernels"]:
         seen = f"{kernel['profiler_ms']:.4f} | {100 * kernel['difference']:+.2f} %" if "profiler_ms" in kernel else "- | -"
         lines.append(f"| `{kernel['problem']}` | `{kernel['solver']}` | {kernel['bench_ms']:.4f} | {seen} |")
+    return "\n".join(lines)
+
+
+def networks() -> list[tuple[str, int, dict]]:
+    """List, batch and results of each `tapconv bench --suite LIST --batch N --out results/h200/LIST_batch_N.json`."""
+    found = []
+    for path in sorted(RESULTS.glob("*_batch_*.json")):
+        name, batch = path.stem.split("_batch_")
+        found.append((name, int(batch), load(path.name)))
+    return sorted(found, key=lambda one: one[:2])
+
+
+def ratio_to(row: dict, layout: str) -> float | None:
+    """cuDNN's best right time for tensors in that layout over ours."""
+    return min((best["ratio"] for best in row["best"] if best["layout"] == layout), default=None)
+
+
+def network_table() -> str:
+    """How the layers of networks stand against cuDNN."""
+    measured = networks()
+    if not measured:
+        return "Not measured yet."
+    lines = [f"{origin(measured[0][2])}; cuDNN's best / ours, spaced medians: above 1, Tapconv is the faster.", "",
+             "| network | batch | contract | layers | contiguous, geometric mean | least, layer | channels-last, geometric mean |",
+             "|---|--:|---|--:|--:|---|--:|"]  # fmt: skip
+    for name, batch, results in measured:
+        for math in sorted({row["contract"] for row in results["rows"]}):
+            rows = [row for row in results["rows"] if row["contract"] == math and row["report"]]
+            same = [(ratio, row["name"].split("/")[-1]) for row in rows if (ratio := ratio_to(row, "contiguous"))]
+            other = [ratio for row in rows if (ratio := ratio_to(row, "channels-last"))]
+            if not same or not other:
+                continue
+            least = min(same)
+            lines.append(f"| {name} | {batch} | {math} | {len(same)} | {statistics.geometric_mean(ratio for ratio, _ in same):.2f} | "
+                         f"{least[0]:.2f}, {least[1]} | {statistics.geometric_mean(other):.2f} |")  # fmt: skip
+    return "\n".join(lines)
+
+
+def error_table() -> str:
+    """How far results are from exact sums of the operands as they are."""
+    entries: dict[tuple[str, str], list[float]] = {}
+    measured = networks()
+    for _, _, results in measured:
+        for row in results["rows"]:
+            if not row["report"]:
+                continue
+            named = [(f"ours, {row['contract']}", row["report"]["engine"])] + [("cuDNN", entry) for entry in row["report"]["references"]]
+            for who, entry in named:
+                if entry["max_bound_ratio"] is not None and entry["max_bound_ratio"] <= 1 and "rms_error" in entry:
+                    entries.setdefault((entry["arithmetic"], who), []).append(entry["rms_error"])
+    if not entries:
+        return "Not measured yet."
+    lines = [f"{origin(measured[0][2])}, and the other networks measured there:", "",
+             "| arithmetic | whose | results | RMS error, median | largest |", "|---|---|--:|--:|--:|"]  # fmt: skip
+    for (arithmetic, who), errors in sorted(entries.items()):
+        lines.append(f"| {arithmetic} | {who} | {len(errors)} | {statistics.median(errors):.1e} | {max(errors):.1e} |")
     return "\n".join(lines)
 
 
@@ -311,9 +369,11 @@ def main() -> int:
     text = with_block(README.read_text(), "sentence", sentence())
     wanted = {
         README: with_block(with_block(text, "suite", suite_summary()), "tables", table()),
-        KERNELS: with_block(with_block(KERNELS.read_text(), "candidates", candidates("direct")), "warpgroup", candidates("warpgroup")),
+        KERNELS: with_block(
+            with_block(with_block(KERNELS.read_text(), "candidates", candidates("direct")), "warpgroup", candidates("warpgroup")), "networks", network_table()
+        ),
         MEASURING: with_block(MEASURING.read_text(), "agreement", agreement()),
-        NUMERICS: with_block(NUMERICS.read_text(), "fingerprints", fingerprints()),
+        NUMERICS: with_block(with_block(NUMERICS.read_text(), "fingerprints", fingerprints()), "errors", error_table()),
         DEPENDENCIES: with_block(DEPENDENCIES.read_text(), "overhead", overhead()),
         PICTURE: picture(),
     }

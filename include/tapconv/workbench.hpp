@@ -152,6 +152,9 @@ struct BenchEntry {
   double sustained_ms = 0;               ///< median of the second half of back-to-back calls; 0 if not measured
   double sustained_wall_ms = 0;          ///< the same by the host's clock around each call; 0 if not measured
   double max_bound_ratio = 0;  ///< of timed calls' outputs, against the bound of the arithmetic; above 1 is wrong
+  /// RMS and largest |output - exact| over the RMS of the exact outputs, of some outputs of every timed call: exact
+  /// sums of the operands as they are, whatever the contract rounds. Nothing where all of these are 0.
+  std::optional<double> rms_error, max_error;
   std::optional<double> reach_share;  ///< reach time / spaced time, at the contract that the arithmetic belongs to
   bool implausible = false;           ///< faster than the physical limit, or two clocks disagree
   std::string doubt;                  ///< why it is implausible; empty if it is not

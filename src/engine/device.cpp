@@ -49,8 +49,9 @@ std::string name(const Device& device) {
 
 void expect_hardware(const Device& device, std::string_view doing) {
   if (device.kind == Device::Kind::model)
-    fail(ErrorCode::usage, "device = {} is a model, for which `plan` plans; valid to {}: cpu, cuda, cuda:N",
-         device.model, doing);
+    fail(ErrorCode::usage,
+         "device = {} is a model, which `plan` and `explain` alone know; valid to {}: cpu, cuda, cuda:N", device.model,
+         doing);
 }
 
 DeviceModel planning_model(const Device& device, std::string_view subject) {

@@ -14,7 +14,7 @@ using shared::WarpgroupTile;
 
 constexpr std::int64_t most_accumulators = 128;
 /// Beyond these inputs that are rounded once are worth it.
-constexpr std::int64_t most_taps_from_registers = 12;
+constexpr std::int64_t most_taps_from_registers = 1;
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 int round_up(std::int64_t a, int b) { return static_cast<int>(divide_up(a, b) * b); }

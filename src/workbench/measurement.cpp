@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "oracle/statistics.hpp"
 #include "problem/ceilings.hpp"
 #include "problem/text.hpp"
 #include "workbench/median.hpp"
@@ -36,8 +35,14 @@ void judge_call(Measurement& measurement, Session& session, bool promises, std::
   const OperandRounding declared = operand_rounding(problem.contract, problem.tie_rule);
   const bool as_declared = promises || measurement.print.consistent_with(declared);
   ErrorStatistics statistics(as_declared ? problem : as_shown(problem, measurement.print));
-  statistics.add(outputs, values, session.evaluate(outputs, as_declared ? declared : measurement.print.rounding));
+  const OperandRounding rounding = as_declared ? declared : measurement.print.rounding;
+  const std::vector<OracleOutput> expected = session.evaluate(outputs, rounding);
+  statistics.add(outputs, values, expected);
   measurement.max_bound_ratio = std::max(measurement.max_bound_ratio, statistics.worst_ratio());
+  if (!measurement.errors) measurement.errors.emplace(problem);
+  measurement.errors->add(
+      outputs, values,
+      rounding == OperandRounding::exact ? expected : session.evaluate(outputs, OperandRounding::exact));
 }
 
 BenchEntry entry_of(const Measurement& measurement, const Problem& problem, const std::string& device_name) {
@@ -53,9 +58,15 @@ BenchEntry entry_of(const Measurement& measurement, const Problem& problem, cons
                     .sustained_ms = measurement.sustained_ms,
                     .sustained_wall_ms = measurement.sustained_wall_ms,
                     .max_bound_ratio = measurement.max_bound_ratio,
+                    .rms_error = {},
+                    .max_error = {},
                     .reach_share = {},
                     .implausible = false,
                     .doubt = clocks_disagree(measurement)};
+  if (measurement.errors && measurement.errors->rms_value() > 0) {
+    result.rms_error = measurement.errors->rms_error() / measurement.errors->rms_value();
+    result.max_error = measurement.errors->max_error() / measurement.errors->rms_value();
+  }
   Problem computed = problem;
   if (measurement.print.known && measurement.print.rounding != OperandRounding::exact)
     computed = as_shown(problem, measurement.print);

@@ -114,6 +114,10 @@ TEST(Bench, ItsFieldsAgree) {
     EXPECT_EQ(std::ranges::max(entry->spaced_rounds_ms), entry->spaced_max_ms);
     EXPECT_EQ("fp32", entry->arithmetic);
     EXPECT_LE(entry->max_bound_ratio, 1);
+    ASSERT_TRUE(entry->rms_error && entry->max_error);
+    EXPECT_GT(*entry->rms_error, 1e-9);  // of binary32 sums
+    EXPECT_LT(*entry->max_error, 1e-5);
+    EXPECT_LE(*entry->rms_error, *entry->max_error);
     EXPECT_FALSE(entry->implausible) << entry->doubt;
     EXPECT_EQ(0, entry->sustained_ms);
   }
@@ -175,6 +179,7 @@ TEST(Bench, JudgesEveryTimedCall) {
   PlantedSession session(request().problem, {{.name = "ours"}, {.name = "wrong", .ms = 1, .scale = 1.001}});
   const BenchReport report = bench_of(session);
   EXPECT_GT(report.references.front().max_bound_ratio, 1);
+  EXPECT_NEAR(1e-3, report.references.front().rms_error.value(), 1e-6);
   EXPECT_EQ("unknown", report.references.front().arithmetic);
   EXPECT_FALSE(report.ratio.has_value()) << "a wrong result is no reference";
 }

@@ -91,6 +91,26 @@ TEST(Warpgroup, WhatIsNoTileIsRefused) {
       "configuration of warpgroup = \"threads=128\"; valid: one of its candidates for Conv2d(64, 128");
 }
 
+TEST(Warpgroup, TakesPixelsFromRegistersForOneTapInHalvesOfStages) {
+  const auto registers = [](const Task& task) {
+    std::vector<std::string> texts;
+    for (const shared::WarpgroupTile& tile : warpgroup_tiles(task, device()))
+      if (tile.from_registers) texts.push_back(text(tile));
+    return texts;
+  };
+  EXPECT_TRUE(registers(task_of("Conv1d(64, 512, 7, math=tf32) @ 1x64x4000")).empty());
+  EXPECT_TRUE(registers(task_of("Conv2d(64, 512, (5,2)) @ 1x64x40x40")).empty());
+  const Task task = task_of("Conv2d(64, 128, 1, math=tf32) @ 8x64x56x56");
+  const std::vector<std::string> texts = registers(task);
+  const auto four =
+      std::ranges::find_if(texts, [](const std::string& one) { return one.find(" pairs=4 ") != std::string::npos; });
+  ASSERT_NE(texts.end(), four);
+  // Three and one: the one would be half of a half.
+  std::string three = *four;
+  three.replace(three.find("pairs=4"), 7, "pairs=3");
+  EXPECT_FALSE(parse_warpgroup_tile(task, three, device())) << three;
+}
+
 int splits_of(const std::string& text) { return warpgroup_tiles(task_of(text), device()).front().splits; }
 
 TEST(Warpgroup, CutsSumsUpWhereOneImageLeavesTheDeviceIdle) {

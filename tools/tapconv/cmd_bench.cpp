@@ -15,10 +15,10 @@ namespace tapconv::cli {
 namespace {
 
 void print_entry(const BenchEntry& entry) {
-  fmt::print("  {:>9.3f}{:>11.3f}{:>8} {:<14}{:<14}{}{}{}{}\n", entry.spaced_ms, entry.sustained_ms,
-             entry.reach_share ? fmt::format("{:.0f} %", 100 * *entry.reach_share) : "-", entry.layout,
-             entry.arithmetic, entry.name,
-             entry.notes.empty() ? "" : fmt::format(" ({})", fmt::join(entry.notes, ", ")),
+  fmt::print("  {:>9.3f}{:>11.3f}{:>8}{:>11} {:<14}{:<14}{}{}{}{}\n", entry.spaced_ms, entry.sustained_ms,
+             entry.reach_share ? fmt::format("{:.0f} %", 100 * *entry.reach_share) : "-",
+             entry.rms_error ? fmt::format("{:.1e}", *entry.rms_error) : "-", entry.layout, entry.arithmetic,
+             entry.name, entry.notes.empty() ? "" : fmt::format(" ({})", fmt::join(entry.notes, ", ")),
              entry.max_bound_ratio > 1 ? "  WRONG: outputs beyond the bound" : "",
              entry.implausible ? fmt::format("  IMPLAUSIBLE: {}", entry.doubt) : "");
 }
@@ -28,7 +28,8 @@ void print_text(const BenchReport& report) {
   if (report.floor)
     fmt::print("  floor: limit {:.3g} ms, reach {:.3g} ms, bound by {}\n", report.floor->limit_ms,
                report.floor->reach_ms, report.floor->bound_by);
-  fmt::print("  {:>9}{:>11}{:>8} {:<14}{:<14}{}\n", "spaced ms", "sustained", "reach", "layout", "arithmetic", "");
+  fmt::print("  {:>9}{:>11}{:>8}{:>11} {:<14}{:<14}{}\n", "spaced ms", "sustained", "reach", "RMS error", "layout",
+             "arithmetic", "");
   print_entry(report.engine);
   for (const BenchEntry& entry : report.references) print_entry(entry);
   for (const BenchReport::Framework& framework : report.frameworks) {

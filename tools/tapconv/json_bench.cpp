@@ -20,6 +20,8 @@ Json entry_json(const BenchEntry& entry) {
             {"implausible", entry.implausible},
             {"doubt", entry.doubt}};
   if (entry.reach_share) json["reach_share"] = *entry.reach_share;
+  if (entry.rms_error) json["rms_error"] = number(*entry.rms_error);
+  if (entry.max_error) json["max_error"] = number(*entry.max_error);
   return json;
 }
 

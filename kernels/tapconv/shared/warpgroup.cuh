@@ -297,6 +297,9 @@ constexpr bool is_consistent(const WarpgroupTile& tile, const WarpgroupLayout& l
          // registers.
          sum_registers(tile) <= most_sum_registers && (!is_promoted(tile) || tile.channel_blocks == 1) &&
          (!tile.from_registers || (tile.pixels_are_rows && computing_registers(tile) <= most_computing_registers)) &&
+         // Of a stage's two halves the last stage of a chunk has the first one at least.
+         (!tile.from_registers || is_promoted(tile) ||
+          layout.pairs - (layout.stages - 1) * tile.pairs >= (tile.pairs + 1) / 2) &&
          ((!is_promoted(tile) && tile.splits == 1) || tile.segments <= 8) &&
          // A block of a cluster finishes its share of the columns.
          (tile.cluster == 1 || (tile.cluster == tile.splits && tile.columns % (8 * tile.cluster) == 0)) &&
