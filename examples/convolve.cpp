@@ -29,7 +29,7 @@ int main() {
 
     for (const auto& [height, width] : {std::array<std::int64_t, 2>{3, 4}, {2, 6}}) {
       const std::vector<std::int64_t> shape{1, 1, height, width};
-      const std::vector<float> picture(static_cast<std::size_t>(height * width), 8);
+      const std::vector<float> picture(static_cast<std::size_t>(height * width), 9);
       std::vector<float> blurred(picture.size());
       const auto accesses =
           blur.run({.data = picture.data(), .shape = shape}, {.data = blurred.data(), .shape = shape});
