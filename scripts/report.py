@@ -88,6 +88,12 @@ def caption(results: dict) -> str:
     )
 
 
+def protocol(results: dict) -> str:
+    """How a bench or a suite was measured."""
+    used = results["protocol"]
+    return f"{used['rounds']} rounds, {used['idle_ms']:g} ms idle before each call, {used['finalists']} configurations of cuDNN by the full protocol"
+
+
 def bullets(lines: list[str]) -> list[str]:
     return [f"- {line}" for line in lines]
 
@@ -99,7 +105,7 @@ def table() -> str:
         "",
         *bullets(PROBLEMS),
         "",
-        "Times:",
+        f"Times ({protocol(benches[0])}):",
         "",
         "| problem | contract | ours, contiguous | cuDNN's best, contiguous | cuDNN's best, channels-last | reach | best cuDNN / ours (95 %) |",
         "|---|---|---|---|---|---|---|",
@@ -194,7 +200,7 @@ def suite_summary() -> str:
         if values
     ]
     lines = [
-        f"{origin(results)}: {len(measured)} of {len(results['rows'])} problems measured, each under its own contract. Spaced medians; above 1, Tapconv is the faster.",
+        f"{origin(results)}: {len(measured)} of {len(results['rows'])} problems measured, each under its own contract ({protocol(results)}). Spaced medians; above 1, Tapconv is the faster.",
         "",
         *bullets(means),
         "",

@@ -15,7 +15,8 @@ namespace tapconv::cli {
 namespace {
 
 void print_entry(const BenchEntry& entry) {
-  fmt::print("  {:>9.3f}{:>11.3f}{:>8}{:>11} {:<14}{:<14}{}{}{}{}\n", entry.spaced_ms, entry.sustained_ms,
+  fmt::print("  {:>9.3f}{:>11}{:>8}{:>11} {:<14}{:<14}{}{}{}{}\n", entry.spaced_ms,
+             entry.sustained_ms > 0 ? fmt::format("{:.3f}", entry.sustained_ms) : "-",
              entry.reach_share ? fmt::format("{:.0f} %", 100 * *entry.reach_share) : "-",
              entry.rms_error ? fmt::format("{:.1e}", *entry.rms_error) : "-", entry.layout, entry.arithmetic,
              entry.name, entry.notes.empty() ? "" : fmt::format(" ({})", fmt::join(entry.notes, ", ")),
