@@ -11,18 +11,17 @@ with the rows that are there. Exits with 1 if one of these is missed; the file i
 - The six shortest kernels above 0.5 ms: the median that ncu sees is within 2 % of bench's.
 """
 
-import argparse
 import csv
 import json
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench")]
+import suite_runs  # noqa: E402
 from gpu_suite import TAPCONV, evidence_header, find_cuda_tool, library_environment, without_root  # noqa: E402
 
 # None is of the published list.
@@ -52,7 +51,6 @@ CONTRACTS = "fp32,tf32"
 # How results/h200/kernelbench.json is measured, without sustained calls.
 ROUNDS = 7
 PROTOCOL = ("--device", "cuda", "--rounds", str(ROUNDS), "--idle-ms", "20", "--sustained-s", "0", "--finalists", "3")
-WRONG_OUTPUTS = 5  # exit code of `tapconv bench`
 LEAST_OVERLAPS = 38
 LEAST_MS = 0.5
 PROFILED = 6
@@ -62,21 +60,10 @@ UNTIMED_CALLS = 2
 MS = {"ns": 1e-6, "nsecond": 1e-6, "us": 1e-3, "usecond": 1e-3, "ms": 1.0, "msecond": 1.0, "s": 1e3, "second": 1e3}
 
 
-def measure(runs: Path, commit: str, seed: int) -> dict[str, dict]:
+def measure(folder: Path, commit: str, seed: int) -> dict[str, dict]:
     """The reports of all pairs by problem, from a process of its own. The seed decides the numbers and the order of the contenders."""
-    problems, out = runs / "problems.txt", runs / f"run_{seed}.json"
-    problems.write_text("\n".join(PROBLEMS) + "\n")
-    command = [TAPCONV, "bench", "--suite", f"@{problems}", "--math", CONTRACTS, "--against", "cudnn", *PROTOCOL, "--seed", str(seed),
-               "--out", out, "--resume", "--commit", commit]  # fmt: skip
     begin = time.monotonic()
-    done = subprocess.run(command, env=library_environment(), stdout=subprocess.DEVNULL)
-    if done.returncode == WRONG_OUTPUTS:
-        sys.exit("outputs of the engine are beyond the bound: their times say nothing")
-    done.check_returncode()
-    rows = json.loads(out.read_text())["rows"]
-    for row in rows:
-        if not row["report"]:
-            sys.exit(f"{row['problem']}: {row['reason']}")
+    rows = suite_runs.rows(TAPCONV, folder, f"run_{seed}", list(PROBLEMS), commit, "--math", CONTRACTS, "--against", "cudnn", *PROTOCOL, "--seed", str(seed))
     print(f"{len(rows)} pairs in {time.monotonic() - begin:.0f} s", flush=True)
     return {row["problem"]: row["report"] for row in rows}
 
@@ -154,19 +141,13 @@ def interval(run: dict) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--commit", required=True, help="the commit that this tree is")
-    parser.add_argument("--out", required=True, type=Path, help="folder of agreement.json")
-    parser.add_argument("--runs", type=Path, help="folder that keeps the runs' rows; without it they are gone when the script ends")
-    options = parser.parse_args(arguments)
+    options = suite_runs.parse(arguments, __doc__.splitlines()[0], "agreement.json")
     ncu = find_cuda_tool("ncu")
     if ncu is None:
         sys.exit("ncu is not installed; valid: Nsight Compute in PATH or in CUDA_HOME")
-    specs = json.loads(subprocess.run([TAPCONV, "specs", "--json"], env=library_environment(), check=True, capture_output=True, text=True).stdout)
-    with tempfile.TemporaryDirectory() as folder:
-        runs = options.runs or Path(folder)
-        runs.mkdir(parents=True, exist_ok=True)
-        first, second = measure(runs, options.commit, 0), measure(runs, options.commit, 1)
+    specs = suite_runs.specs(TAPCONV)
+    with suite_runs.folder_of(options) as folder:
+        first, second = measure(folder, options.commit, 0), measure(folder, options.commit, 1)
     pairs = pairs_of(first, second)
     kernels = [profile(ncu, pair) for pair in worth_profiling(pairs)]
     failures = missed(pairs, kernels)

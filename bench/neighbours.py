@@ -9,18 +9,16 @@ limit differs by a factor of more than 1.5 between a base and a neighbour whose 
 a run that was killed goes on with the rows that are there.
 """
 
-import argparse
 import dataclasses
 import json
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
-from gpu_suite import TAPCONV, evidence_header, library_environment  # noqa: E402
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench")]
+import suite_runs  # noqa: E402
+from gpu_suite import TAPCONV, evidence_header  # noqa: E402
 
 CONTRACTS = "tf32,fp32"
 PROTOCOL = ("--device", "cuda", "--rounds", "6", "--idle-ms", "10", "--sustained-s", "0")
@@ -88,19 +86,8 @@ def grid() -> list[Layer]:
     return [layer for base in BASES for layer in (base, *(neighbour for _, neighbour in neighbours(base)))]
 
 
-def measure(runs: Path, commit: str) -> list[dict]:
-    """The rows of the suite: of each layer one for each contract."""
-    problems, out = runs / "neighbours.txt", runs / "neighbours_rows.json"
-    problems.write_text("".join(f"{layer}\n" for layer in grid()))
-    command = [TAPCONV, "bench", "--suite", f"@{problems}", "--math", CONTRACTS, *PROTOCOL, "--out", out, "--resume", "--commit", commit]
-    subprocess.run(command, env=library_environment(), stdout=subprocess.DEVNULL, check=True)
-    return json.loads(out.read_text())["rows"]
-
-
 def point(row: dict) -> dict:
     """What is kept of a row."""
-    if not row["report"]:
-        sys.exit(f"{row['problem']}: {row['reason']}")
     engine, floor = row["report"]["engine"], row["report"]["floor"]
     return {"problem": row["problem"], "solver": engine["name"], "configuration": row["report"]["configuration"], "ms": engine["spaced_ms"],
             "limit_ms": floor["limit_ms"], "multiple": engine["spaced_ms"] / floor["limit_ms"]}  # fmt: skip
@@ -145,16 +132,11 @@ def picture(measured: list[dict], title: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--commit", required=True, help="the commit that this tree is")
-    parser.add_argument("--out", required=True, type=Path, help="folder of neighbours.json and neighbours.svg")
-    parser.add_argument("--runs", type=Path, help="folder that keeps the rows; without it they are gone when the script ends")
-    options = parser.parse_args(arguments)
-    specs = json.loads(subprocess.run([TAPCONV, "specs", "--json"], env=library_environment(), check=True, capture_output=True, text=True).stdout)
-    with tempfile.TemporaryDirectory() as folder:
-        runs = options.runs or Path(folder)
-        runs.mkdir(parents=True, exist_ok=True)
-        measured = stars(measure(runs, options.commit))
+    options = suite_runs.parse(arguments, __doc__.splitlines()[0], "neighbours.json and neighbours.svg")
+    specs = suite_runs.specs(TAPCONV)
+    with suite_runs.folder_of(options) as folder:
+        problems = [str(layer) for layer in grid()]
+        measured = stars(suite_runs.rows(TAPCONV, folder, "neighbours", problems, options.commit, "--math", CONTRACTS, *PROTOCOL))
     counted = [(star, one) for star in measured for one in star["neighbours"] if one["counts"]]
     apart = [(star, one) for star, one in counted if one["factor"] > MOST_FACTOR]
     summary = {"pairs": len(counted), "apart": len(apart), "largest_factor": max((one["factor"] for _, one in counted), default=None)}

@@ -13,6 +13,7 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 import neighbours  # noqa: E402
+import suite_runs  # noqa: E402
 
 # Answers "specs", and a suite of which every layer takes twice its limit of `limit` ms, but those that SLOW names take `slow` times as long.
 TAPCONV = """#!{python}
@@ -77,6 +78,18 @@ class Neighbours(unittest.TestCase):
     def test_short_ones_do_not_count(self) -> None:
         code, written, _ = self.measured(limit=0.04, slow=3)
         self.assertEqual((0, 0, None), (code, written["summary"]["pairs"], written["summary"]["largest_factor"]))
+
+    def test_what_cannot_be_believed_ends_it(self) -> None:
+        wrong = "sys.exit(5)"
+        absent = """open(sys.argv[sys.argv.index("--out") + 1], "w").write('{"rows": [{"problem": "p", "report": null, "reason": "no memory"}]}')"""
+        for program, sentence in ((wrong, "outputs of the engine are beyond the bound"), (absent, "p: no memory")):
+            with tempfile.TemporaryDirectory() as name:
+                tapconv = Path(name) / "tapconv"
+                tapconv.write_text(f"#!{sys.executable}\nimport sys\n{program}\n")
+                tapconv.chmod(0o755)
+                with self.assertRaises(SystemExit) as raised:
+                    suite_runs.rows(tapconv, Path(name), "any", ["p"], "0123abc")
+                self.assertIn(sentence, str(raised.exception))
 
 
 if __name__ == "__main__":
