@@ -325,7 +325,8 @@ def error_table() -> str:
                 continue
             named = [(f"ours, {row['contract']}", row["report"]["engine"])] + [("cuDNN", entry) for entry in row["report"]["references"]]
             for who, entry in named:
-                if entry["max_bound_ratio"] is not None and entry["max_bound_ratio"] <= 1 and "rms_error" in entry:
+                right = entry["max_bound_ratio"] is not None and entry["max_bound_ratio"] <= 1
+                if right and entry.get("rms_error") is not None:
                     entries.setdefault((entry["arithmetic"], who), []).append(entry["rms_error"])
     if not entries:
         return "Not measured yet."
