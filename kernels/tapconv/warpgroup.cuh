@@ -225,7 +225,9 @@ struct Warpgroup : WarpgroupTiles<Config> {
           } else {
 #pragma unroll
             for (int half = 0; half < halves; ++half) {
-              const int begin = half * pairs_of_half, end = half + 1 < halves ? pairs_of_half : pairs;
+              // The last stage of a chunk may end within its first half.
+              const int middle = pairs_of_half < pairs ? pairs_of_half : pairs;
+              const int begin = half == 0 ? 0 : middle, end = half + 1 < halves ? middle : pairs;
               if constexpr (tile.from_registers) {
 #pragma unroll
                 for (int s = 0; s < tile.segments; ++s)

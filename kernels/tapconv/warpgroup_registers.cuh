@@ -53,7 +53,7 @@ struct WarpgroupRegisters : WarpgroupLoad<Config> {
           if (i >= lanes) continue;
           const Source source = sources[i];
           // An address that exists, also of what is not read.
-          copy_channels(stage + bytes * i, input + (source == none ? 0 : source), strides.inner, source != none, chunk,
+          copy_channels(stage + bytes * i, input, source == none ? 0 : source, strides.inner, source != none, chunk,
                         (warp + row) % warps);
         }
         ptx::cp_async_mbarrier_arrive(barriers.full(ring.slot));
@@ -64,10 +64,11 @@ struct WarpgroupRegisters : WarpgroupLoad<Config> {
   }
   static constexpr int loaders_barrier = 3;
 
-  static void copy_channels(unsigned to, const Input* from, long long inner, bool exists, int chunk, int first) {
+  static void copy_channels(unsigned to, const Input* input, long long source, long long inner, bool exists, int chunk,
+                            int first) {
     constexpr int channels = 8 * tile.steps;
     const int begin = chunk * channels + first;
-    from += begin * inner;
+    const Input* from = input + source + begin * inner;
     to += 4 * first * layout.pixel_pitch;
 #pragma unroll
     for (int c = 0; c < channels; c += warps) {
@@ -76,8 +77,7 @@ struct WarpgroupRegisters : WarpgroupLoad<Config> {
         ptx::cp_async<bytes>(to + 4 * c * layout.pixel_pitch, from, exists ? bytes : 0);
       } else {
         const bool there = begin + c < shape.in_channels;
-        ptx::cp_async<bytes>(to + 4 * c * layout.pixel_pitch, there ? from : from - begin * inner,
-                             exists && there ? bytes : 0);
+        ptx::cp_async<bytes>(to + 4 * c * layout.pixel_pitch, there ? from : input, exists && there ? bytes : 0);
       }
       from += warps * inner;
     }

@@ -18,12 +18,20 @@ bool may_become_wide(const Problem& problem, const DeviceModel& device) {
          device.facts.memory_bytes >> 30;
 }
 
-/// `first` again if it is legal for the task, else what `chooser` says.
-Choice choose_like(const Choice& first, const Task& task, const DeviceModel& device, const Chooser& chooser) {
-  if (first.solver->supports(task, device).ok) {
-    for (const Candidate& candidate : first.solver->candidates(task, device)) {
-      if (candidate.configuration == first.candidate.configuration)
-        return {.solver = first.solver, .candidate = candidate, .verdicts = first.verdicts, .tuned = first.tuned};
+/// `first` again if it is legal for the task, else the best that reads the weights as `first` has them packed, else what
+/// `chooser` says.
+Choice choose_like(const CudaStage& first, const Task& task, const DeviceModel& device, const Chooser& chooser) {
+  const auto& [solver, best, verdicts, tuned] = first.choice;
+  if (!solver->supports(task, device).ok) return chooser(task, device);
+  const std::vector<Candidate> candidates = solver->candidates(task, device);
+  const auto same = std::ranges::find(candidates, best.configuration, &Candidate::configuration);
+  if (same != candidates.end())
+    return {.solver = solver, .candidate = *same, .verdicts = verdicts, .tuned = tuned};
+  if (const std::optional<KernelPlan::Packing>& packing = first.steps.front().plan.packing) {
+    for (const Candidate& candidate : candidates) {
+      const auto other = solver->plan(task, candidate.configuration, device).packing;
+      if (other && other->layout == packing->layout)
+        return {.solver = solver, .candidate = candidate, .verdicts = verdicts, .tuned = false};
     }
   }
   return chooser(task, device);
@@ -35,8 +43,8 @@ CudaStage plan_stage(const Task& task, Choice choice, const DeviceModel& device)
   return stage;
 }
 
-/// Gives each stage of each variant that reads packed weights its place in them. Variants with one configuration share
-/// it; what packs there takes any strides if one of their kernels does.
+/// Gives each stage of each variant that reads packed weights its place in them. Variants that have them in one layout
+/// share it; what packs there takes any strides if one of their kernels does.
 void place_packed_weights(CudaVariants& all) {
   for (CudaVariant& variant : all.variants) {
     for (std::size_t i = 0; i < variant.stages.size(); ++i) {
@@ -47,14 +55,12 @@ void place_packed_weights(CudaVariants& all) {
         continue;
       }
       const auto same = std::ranges::find_if(all.packings, [&](const CudaPacking& packing) {
-        return packing.stage == i && packing.solver == stage.choice.solver &&
-               packing.configuration == stage.choice.candidate.configuration;
+        return packing.stage == i && packing.solver == stage.choice.solver && packing.plan.layout == plan->layout;
       });
       if (same == all.packings.end()) {
         stage.packed_offset = all.packed_bytes;
         all.packings.push_back({.stage = i,
                                 .solver = stage.choice.solver,
-                                .configuration = stage.choice.candidate.configuration,
                                 .strided = variant.strided,
                                 .offset = all.packed_bytes,
                                 .kernel = nullptr,
@@ -107,7 +113,7 @@ CudaVariants variants_of(const Problem& problem, const CudaPlanOptions& options,
         const std::size_t i = variant.stages.size();
         Choice choice = all.variants.empty()
                             ? chooser(task, device)
-                            : choose_like(all.variants.front().stages[i].choice, task, device, chooser);
+                            : choose_like(all.variants.front().stages[i], task, device, chooser);
         variant.stages.push_back(plan_stage(task, std::move(choice), device));
       }
       all.variants.push_back(std::move(variant));

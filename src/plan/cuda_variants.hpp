@@ -45,7 +45,6 @@ struct CudaVariant {
 struct CudaPacking {
   std::size_t stage = 0;  ///< 0, or 1 for the pointwise half
   const Solver* solver = nullptr;
-  std::string configuration{};
   bool strided = false;                  ///< reads weights of any strides; else dense ones alone
   std::size_t offset = 0;                ///< where to, in the packed weights; a multiple of 256
   const cuda::Kernel* kernel = nullptr;  ///< null until loaded

@@ -59,7 +59,8 @@ KernelPlan DirectSolver::plan(const Task& task, std::string_view configuration, 
                   .launch = {.grid = {std::clamp<std::int64_t>((count + threads - 1) / threads, 1, full), 1, 1},
                              .block = {threads, 1, 1},
                              .dynamic_shared_bytes = 0},
-                  .bytes = static_cast<std::size_t>(count) * element_bytes(number_type(task))};
+                  .bytes = static_cast<std::size_t>(count) * element_bytes(number_type(task)),
+                  .layout = fmt::format("blocks of {} output channels", tile.channels)};
   return plan;
 }
 

@@ -39,6 +39,8 @@ struct KernelPlan {
     cuda::KernelSource source;
     cuda::LaunchShape launch;
     std::size_t bytes = 0;
+    /// How the weights lie there, in words: plans of one solver and stage with equal layouts read each other's.
+    std::string layout;
   };
   std::optional<Packing> packing;
   /// Boundaries of the reduction's chunks and the order in which their sums are added, in words: equal orders give

@@ -122,7 +122,9 @@ KernelPlan warpgroup_plan(const Task& task, const shared::WarpgroupTile& tile, c
                                          .block = {packing_threads, 1, 1},
                                          .dynamic_shared_bytes = 0},
                               .bytes = static_cast<std::size_t>(count) * static_cast<std::size_t>(tile.parts) *
-                                       shared::warpgroup_unit_bytes},
+                                       shared::warpgroup_unit_bytes,
+                              .layout = fmt::format("blocks of {} output channels, chunks of {} input channels",
+                                                    layout.block_channels, 8 * tile.steps)},
       .k_order = std::move(k_order)};
 }
 

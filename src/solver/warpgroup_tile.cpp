@@ -13,8 +13,8 @@ using shared::WarpgroupLayout;
 using shared::WarpgroupTile;
 
 constexpr std::int64_t most_accumulators = 128;
-/// Beyond these inputs that are rounded once are worth it.
-constexpr std::int64_t most_taps_from_registers = 1;
+/// Beyond these inputs that are rounded once are worth it; more than one where each copy brings four pixels.
+constexpr std::int64_t most_taps_from_registers = 12;
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 int round_up(std::int64_t a, int b) { return static_cast<int>(divide_up(a, b) * b); }
@@ -141,9 +141,10 @@ class Enumeration {
     const auto& output = sizes_.output;
     for (const bool along_rows : {false, true}) {
       tile.along_rows = along_rows;
-      // A segment has groups of 8 pixels for each block of a cluster.
-      for (const int w : cuts(output[2], 8, 256, along_rows ? 8 : 8 * tile.cluster)) {
-        for (const int h : cuts(output[1], 1, 64, along_rows ? tile.cluster : 1)) {
+      // A segment has 64 pixels, or groups of 8 for each block of a cluster.
+      const int groups = columns ? shared::warpgroup_rows / 8 : tile.cluster;
+      for (const int w : cuts(output[2], 8, 256, along_rows ? 8 : 8 * groups)) {
+        for (const int h : cuts(output[1], 1, 64, along_rows ? groups : 1)) {
           for (const int d : cuts(output[0], 1, 16, 1)) {
             for (int n = 1; n <= 8; n *= 2) {
               if (n > 1 && (n / 2 >= images || d < output[0] || h < output[1] || w < output[2])) continue;
@@ -239,8 +240,13 @@ class Enumeration {
 
   bool is_legal(const WarpgroupTile& tile) const {
     const WarpgroupLayout layout = shared::warpgroup_layout(shape_, tile);
-    return shared::is_consistent(tile, layout) &&
+    return shared::is_consistent(tile, layout) && suits_registers(tile, layout.taps) &&
            layout.shared_bytes + shared::warpgroup_barrier_bytes <= shared_bytes_;
+  }
+
+  bool suits_registers(const WarpgroupTile& tile, std::int64_t taps) const {
+    return !tile.from_registers || taps == 1 ||
+           (taps <= most_taps_from_registers && shared::copied_pixels(shape_, tile) > 1);
   }
 
   shared::Shape shape_;

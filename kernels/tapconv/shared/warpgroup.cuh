@@ -54,7 +54,7 @@ constexpr int computing_registers(const WarpgroupTile& tile) {
   // Found by compiling: with fewer ptxas spills. Loaders need 72.
   const int sums = sum_registers(tile),
             others = is_promoted(tile) || tile.splits > 1 ? (sums <= 144 ? 64 : 56) : (tile.pixels_are_rows ? 56 : 48);
-  const int wanted = (sums + others + fragment_registers(tile)) / 8 * 8;
+  const int wanted = (sums + others + fragment_registers(tile) + (tile.from_registers ? 8 : 0)) / 8 * 8;
   return wanted < 176 ? 176 : wanted;
 }
 constexpr int loading_registers(const WarpgroupTile& tile) { return 3 * 168 - 2 * computing_registers(tile); }
@@ -215,8 +215,10 @@ constexpr int copied_pixels(const Shape& shape, const WarpgroupTile& tile) {
   const Axis& row = shape.axis[2];
   const StoredAxis stored = stored_axis(row, shape.transposed, tile.extent[2]);
   const auto fits = [](long long distance) { return distance > 0 && distance % 4 == 0; };
-  const bool aligned = fits(shape.input.outer) && fits(shape.input.inner) && fits(shape.input.axis[0]) &&
-                       fits(shape.input.axis[1]) && shape.input.axis[2] == 1;
+  // Of an axis of one position no distance counts.
+  const auto fits_axis = [&](int i) { return shape.axis[i].input == 1 || fits(shape.input.axis[i]); };
+  const bool aligned = fits(shape.input.outer) && fits(shape.input.inner) && fits_axis(0) && fits_axis(1) &&
+                       shape.input.axis[2] == 1;
   const bool whole = row.input % 4 == 0 && row.input > 0 && (row.inside || shape.boundary == Boundary::zeros);
   const bool together = stored.stride == 1 && stored.length % 4 == 0 && stored.first % 4 == 0 &&
                         (stored.slots == 1 || stored.dilation % 4 == 0);
@@ -297,9 +299,6 @@ constexpr bool is_consistent(const WarpgroupTile& tile, const WarpgroupLayout& l
          // registers.
          sum_registers(tile) <= most_sum_registers && (!is_promoted(tile) || tile.channel_blocks == 1) &&
          (!tile.from_registers || (tile.pixels_are_rows && computing_registers(tile) <= most_computing_registers)) &&
-         // Of a stage's two halves the last stage of a chunk has the first one at least.
-         (!tile.from_registers || is_promoted(tile) ||
-          layout.pairs - (layout.stages - 1) * tile.pairs >= (tile.pairs + 1) / 2) &&
          ((!is_promoted(tile) && tile.splits == 1) || tile.segments <= 8) &&
          // A block of a cluster finishes its share of the columns.
          (tile.cluster == 1 || (tile.cluster == tile.splits && tile.columns % (8 * tile.cluster) == 0)) &&

@@ -1,0 +1,108 @@
+// A transposed convolution as a convolution of stride 1, the forward one: its outputs are the places of a class of
+// outputs (see TapClass), its output channels those of every class, and its taps all that some class has. Where a class
+// lacks a tap the weight is 0. A convolution is its own.
+#pragma once
+
+#include "tapconv/shared/geometry.cuh"
+
+namespace tapconv::shared {
+
+constexpr long long greatest_common_divisor(long long a, long long b) {
+  while (b != 0) {
+    const long long rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+// Of a transposed axis, class `number`: where all residues of the output are reached, that of the outputs congruent to
+// `number`.
+constexpr TapClass forward_class(const Axis& axis, long long number) {
+  if (axis.tap_step != axis.stride || axis.kernel < axis.stride) return tap_class(axis, true, number);
+  const long long place = ((number + axis.padding) % axis.stride + axis.stride) % axis.stride;
+  return tap_class(axis, true, place * axis.tap_inverse % axis.stride);
+}
+
+// Whether the outputs of all classes of an axis follow each other: place q of class c is output classes*q + c.
+constexpr bool is_interleaved(const Axis& axis) { return axis.tap_step == axis.stride && axis.kernel >= axis.stride; }
+
+// The forward convolution's axis of a transposed one.
+constexpr Axis forward_axis(const Axis& axis) {
+  const long long dilation = -tap_class(axis, true, 0).offset_step;  // of every class
+  long long lowest = 0, highest = 0, step = 0;
+  for (long long i = 0; i < tap_classes(axis, true); ++i) {
+    const TapClass part = tap_class(axis, true, i);
+    const long long low = part.first_offset + part.offset_step * (part.taps - 1);
+    if (i == 0) lowest = highest = part.first_offset;
+    // Of the distances of all taps from each other.
+    step = greatest_common_divisor(step, part.first_offset < highest ? highest - part.first_offset
+                                                                      : part.first_offset - highest);
+    if (part.taps > 1) step = greatest_common_divisor(step, dilation);
+    if (low < lowest) lowest = low;
+    if (part.first_offset > highest) highest = part.first_offset;
+  }
+  if (step == 0) step = 1;
+  return {.input = axis.input,
+          .output = axis.output == 0 ? 0 : (axis.output - 1) / axis.stride + 1,
+          .kernel = (highest - lowest) / step + 1,
+          .stride = 1,
+          .dilation = step,
+          .padding = -lowest,
+          .inside = axis.inside && axis.stride == 1};
+}
+
+// The filter's position that is tap `tap` of class `number` of an axis; -1 if the class lacks it.
+constexpr long long forward_tap(const Axis& axis, bool transposed, long long number, long long tap) {
+  if (!transposed) return tap;
+  const TapClass part = forward_class(axis, number);
+  const Axis forward = forward_axis(axis);
+  const long long distance = part.first_offset - (tap * forward.dilation - forward.padding);
+  const long long of_class = distance / -part.offset_step;
+  if (distance % part.offset_step != 0 || of_class < 0 || of_class >= part.taps) return -1;
+  return part.first_tap + part.tap_step * of_class;
+}
+
+// Its output channel's index counts W's classes fastest, then the channels, then H's and D's classes.
+struct ForwardChannel {
+  long long channel, number[3];  // of the transposed convolution; classes
+};
+constexpr ForwardChannel forward_channel(const Shape& shape, long long index) {
+  ForwardChannel to{index, {0, 0, 0}};
+  if (!shape.transposed) return to;
+  const auto classes = [&](int i) { return tap_classes(shape.axis[i], true); };
+  to.number[2] = index % classes(2);
+  index /= classes(2);
+  to.channel = index % shape.out_channels;
+  index /= shape.out_channels;
+  to.number[1] = index % classes(1);
+  to.number[0] = index / classes(1);
+  return to;
+}
+
+constexpr Shape forward_shape(const Shape& shape) {
+  Shape to = shape;
+  if (!shape.transposed) return to;
+  to.transposed = false;
+  for (int i = 0; i < 3; ++i) {
+    to.axis[i] = forward_axis(shape.axis[i]);
+    to.out_channels *= tap_classes(shape.axis[i], true);
+  }
+  return to;
+}
+
+// Whether its outputs lie apart.
+constexpr bool is_scattered(const Shape& shape) {
+  return shape.transposed && (shape.axis[0].stride > 1 || shape.axis[1].stride > 1 || shape.axis[2].stride > 1);
+}
+
+// Whether some class lacks a tap.
+constexpr bool lacks_taps(const Shape& shape) {
+  const Shape forward = forward_shape(shape);
+  for (int i = 0; i < 3; ++i) {
+    if (tap_classes(shape.axis[i], shape.transposed) * forward.axis[i].kernel != shape.axis[i].kernel) return true;
+  }
+  return false;
+}
+
+}  // namespace tapconv::shared
