@@ -1,16 +1,18 @@
-// Sums of 3xTF32 that are not finite: parts of numbers that are not finite, or almost, do not add up. They are computed
-// again.
+// Sums that are not finite, which are computed again: of 3xTF32, where parts of numbers that are not finite, or almost,
+// do not add up; and where a class lacks a tap, whose weight 0 meets numbers that are not finite.
 #pragma once
 
-#include "tapconv/warpgroup_tile.cuh"
+#include "tapconv/warpgroup_load.cuh"
 
 namespace tapconv {
 
 template <class Config>
-struct WarpgroupExact : WarpgroupTiles<Config> {
-  using Base = WarpgroupTiles<Config>;
+struct WarpgroupExact : WarpgroupLoad<Config> {
+  using Base = WarpgroupLoad<Config>;
   using Base::shape, Base::tile, Base::layout;
   using typename Base::Geometry, typename Base::Index, typename Base::Place;
+
+  static constexpr bool needed = tile.parts == 2 || shared::lacks_taps(Base::real);
 
   static bool is_finite(float value) { return (__builtin_bit_cast(unsigned, value) & 0x7f800000u) != 0x7f800000u; }
 
@@ -22,34 +24,50 @@ struct WarpgroupExact : WarpgroupTiles<Config> {
     const typename Config::Input* const input =
         static_cast<const typename Config::Input*>(arguments.tensors.input) + place.image * strides.outer;
     const long long block = group * layout.channel_blocks + channel / layout.block_channels;
+    const shared::ForwardChannel of = shared::forward_channel(Base::real, channel);
     float sum = 0;
 #pragma unroll 1
     for (long long c = 0; c < shape.in_channels; ++c) {
 #pragma unroll 1
       for (int tap = 0; tap < layout.taps; ++tap) {
-        const int t[3] = {tap / layout.axis[2].taps / layout.axis[1].taps,
-                          tap / layout.axis[2].taps % layout.axis[1].taps, tap % layout.axis[2].taps};
+        long long place_of_tap = 0;
+        if (!Base::template add_tap<0>(of, tap, {}, place_of_tap) ||
+            !Base::template add_tap<1>(of, tap, {}, place_of_tap) ||
+            !Base::template add_tap<2>(of, tap, {}, place_of_tap))
+          continue;
         const long long pair =
             (block * layout.chunks + c / (8 * tile.steps)) * layout.pairs + tap * tile.steps + c / 8 % tile.steps;
         const long long unit = pair * layout.pair + c / 4 % 2 * layout.block_channels + channel % layout.block_channels;
-        const float w = weights[4 * unit + c % 4] + weights[4 * (unit + layout.pair_part) + c % 4];
+        float weight = weights[4 * unit + c % 4];
+        if constexpr (tile.parts == 2)
+          weight += weights[4 * (unit + layout.pair_part) + c % 4];
+        else
+          weight = seen(__builtin_bit_cast(unsigned, weight));
         long long from = (group * shape.in_channels + c) * strides.inner;
-        const bool exists = add_source<0>(geometry, place, t[0], strides, from) &&
-                            add_source<1>(geometry, place, t[1], strides, from) &&
-                            add_source<2>(geometry, place, t[2], strides, from);
-        sum = multiply_add(exists ? to_number(input[from]) : 0.0f, w, sum);
+        const bool exists = add_source<0>(geometry, place, tap, strides, from) &&
+                            add_source<1>(geometry, place, tap, strides, from) &&
+                            add_source<2>(geometry, place, tap, strides, from);
+        sum = multiply_add(exists ? operand(to_number(input[from])) : 0.0f, weight, sum);
       }
     }
     return sum;
   }
 
  private:
+  // What the tensor core sees of an operand.
+  static float seen(unsigned bits) { return __builtin_bit_cast(float, bits & ~0x1fffu); }
+  static float operand(float value) {
+    if constexpr (tile.parts == 2) return value;
+    return seen(Base::parts_of(value).at[0]);
+  }
+
   template <int i>
   static bool add_source(const Geometry& geometry, const Place& place, int tap, const shared::Strides& strides,
                          long long& offset) {
     constexpr shared::StoredAxis axis = layout.axis[i];
-    const Index from = shared::source_position(Index(place.at[i] * axis.stride + tap * axis.dilation + axis.first),
-                                               Index(geometry.template axis<i>().input), shape.boundary);
+    const Index from = shared::source_position(
+        Index(place.at[i] * axis.stride + Base::template tap_along<i>(tap) * axis.dilation + axis.first),
+        Index(geometry.template axis<i>().input), shape.boundary);
     offset += from * strides.axis[i];
     return from >= 0;
   }

@@ -254,7 +254,7 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
   static constexpr int last_pairs = layout.pairs - (layout.stages - 1) * tile.pairs;
 
   // Packs the weights as [group][block of output channels][chunk][tap][step][part][4 channels][output
-  // channel][channel]; channels that do not exist are 0. `output` is where to.
+  // channel][channel]; channels and taps that do not exist are 0. `output` is where to.
   static void pack(const shared::Arguments& arguments) {
     const Geometry geometry{arguments.sizes};
     const shared::WeightStrides from = geometry.weight_strides();
@@ -270,14 +270,14 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
       const long long c = (chunk % layout.chunks * tile.steps + of_chunk % tile.steps) * 8 + unit * 4;
       const long long k = block % layout.channel_blocks * layout.block_channels + row;
       const long long group = block / layout.channel_blocks;
-      const int t2 = tap % layout.axis[2].taps, t1 = tap / layout.axis[2].taps % layout.axis[1].taps,
-                t0 = tap / layout.axis[2].taps / layout.axis[1].taps;
-      const long long place = group * from.group + k * from.out_channel + c * from.in_channel +
-                              filter_tap<0>(t0) * from.axis[0] + filter_tap<1>(t1) * from.axis[1] +
-                              filter_tap<2>(t2) * from.axis[2];
+      const shared::ForwardChannel of = shared::forward_channel(Base::real, k);
+      long long place = group * from.group + of.channel * from.out_channel + c * from.in_channel;
+      const bool has_tap = Base::template add_tap<0>(of, tap, from, place) &&
+                           Base::template add_tap<1>(of, tap, from, place) &&
+                           Base::template add_tap<2>(of, tap, from, place);
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        const bool exists = k < shape.out_channels && c + j < shape.in_channels;
+        const bool exists = has_tap && k < shape.out_channels && c + j < shape.in_channels;
         const Parts parts = parts_of(
             exists ? to_number(static_cast<const Weight*>(arguments.tensors.weight)[place + j * from.in_channel])
                    : 0.0f);
@@ -286,12 +286,6 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
           to[4 * ((pair * tile.parts + part) * layout.pair_part + i % layout.pair_part) + j] = parts.at[part];
       }
     }
-  }
-
-  // A transposed problem's taps are stored from the last.
-  template <int i>
-  static constexpr int filter_tap(int tap) {
-    return shape.transposed ? layout.axis[i].taps - 1 - tap : tap;
   }
 };
 

@@ -147,7 +147,7 @@ struct WarpgroupRegisters : WarpgroupLoad<Config> {
   // From a stage's first element to the thread's first one of a segment that begins there.
   static int place() {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-    return 2 * warp * layout.group_pitch + lane / 4 + lane % 4 * layout.pixel_pitch;
+    return 2 * warp * layout.group_pitch + lane / 4 * layout.axis[2].step + lane % 4 * layout.pixel_pitch;
   }
 };
 

@@ -29,38 +29,72 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
   static constexpr int units = tile.channel_blocks * pieces * (whole_group ? 1 : 2);  // of a segment
   static constexpr int pixels_of_share = whole_group ? pixels : share;
 
-  // Of the stored elements, which are runs of pixels, of channels, or neither.
+  // Of the stored elements, which are runs of pixels, of channels, or neither. A run may have the pixels of several
+  // channels in turn, the classes of a transposed convolution's one.
+  static constexpr int interleaved = shared::interleaved_classes(Base::real);
   static constexpr bool channels_last = shape.output.inner == 1;
-  static constexpr bool is_run = !channels_last && !tile.along_rows && shape.output.axis[2] == 1;
+  static constexpr bool is_run =
+      !channels_last && !tile.along_rows && shape.output.axis[2] == 1 && Geometry::template step<2> == interleaved;
+  static constexpr bool scattered = shared::is_scattered(Base::real);
 
   // The outputs of one position, and of those further along W. Channels count in the group.
   struct Target {
     const Geometry& geometry;
     const shared::Tensors& tensors;
-    long long first_channel;     // of the group
-    long long output, residual;  // of it
+    Place place;
+    long long group;
+    long long output, residual;  // of its first channel
 
     Target(const Geometry& geometry, const shared::Tensors& tensors, long long group, const Place& place)
         : geometry(geometry),
           tensors(tensors),
-          first_channel(group * shape.out_channels),
-          output(offset(geometry.output_strides(), place)),
-          residual(offset(geometry.residual_strides(), place)) {}
+          place(place),
+          group(group),
+          output(offset(geometry.output_strides())),
+          residual(offset(geometry.residual_strides())) {}
 
-    long long offset(const shared::Strides& strides, const Place& place) const {
-      return place.image * strides.outer + first_channel * strides.inner + place.at[0] * strides.axis[0] +
-             place.at[1] * strides.axis[1] + place.at[2] * strides.axis[2];
+    long long offset(const shared::Strides& strides) const {
+      return place.image * strides.outer + group * Base::real.out_channels * strides.inner +
+             place.at[0] * (strides.axis[0] * Geometry::template step<0>)+place.at[1] *
+                 (strides.axis[1] * Geometry::template step<1>)+place.at[2] *
+                 (strides.axis[2] * Geometry::template step<2>);
+    }
+
+    // From the first channel's to another one's.
+    static long long distance(const shared::Strides& strides, long long channel) {
+      if constexpr (scattered) {
+        const shared::ForwardChannel of = shared::forward_channel(Base::real, channel);
+        return of.channel * strides.inner + origin<0>(of) * strides.axis[0] + origin<1>(of) * strides.axis[1] +
+               origin<2>(of) * strides.axis[2];
+      }
+      return channel * strides.inner;
+    }
+    template <int i>
+    static long long origin(const shared::ForwardChannel& of) {
+      return shared::forward_class(Base::real.axis[i], of.number[i]).origin;
+    }
+
+    // Not all classes have as many outputs. `axes` are those that count.
+    template <int axes = 3>
+    bool has(long long channel) const {
+      if constexpr (!scattered) return true;
+      const shared::ForwardChannel of = shared::forward_channel(Base::real, channel);
+      return has_along<0>(of) && has_along<1>(of) && (axes < 3 || has_along<2>(of));
+    }
+    template <int i>
+    bool has_along(const shared::ForwardChannel& of) const {
+      return place.at[i] * Geometry::template step<i> + origin<i>(of) < geometry.template whole_output<i>();
     }
 
     Output* at(long long channel) const {
-      return static_cast<Output*>(tensors.output) + output + channel * geometry.output_strides().inner;
+      return static_cast<Output*>(tensors.output) + output + distance(geometry.output_strides(), channel);
     }
 
     // What is stored of the staged sum `sums[pixel]` of a channel, `further` along W.
     Output value(const float* sums, int pixel, long long channel, int further = 0) const {
       const shared::Strides strides = geometry.residual_strides();
       return Epilogue::finish(sums[pixel], sums[most_pixels],
-                              residual + channel * strides.inner + further * strides.axis[2], tensors);
+                              residual + distance(strides, channel) + further * strides.axis[2], tensors);
     }
   };
 
@@ -108,10 +142,10 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     int segment;
     int channel = 0, pixel = 0;   // the first ones, the latter in the share
     int held = 0;                 // pixels, whether they exist or not
-    int count = 0;                // of a run: those that exist
-    int lead = 0, lead_step = 0;  // of a run: pixels before the first sector, and by how many a channel has more
+    int count = 0;                // of a run: outputs that exist
+    int lead = 0, lead_step = 0;  // of a run: outputs before the first sector, and by how many a channel has more
     Target run;                   // where the share's first pixel is
-    int left;                     // pixels of the share that exist from there on, of a run
+    int left;                     // outputs of the share that exist from there on, of a run
     float bias = 0;               // of the thread's channel, of the unit that is staged next
 
     Unit(const shared::Arguments& arguments, const Geometry& geometry, const Tile& at, int warpgroup, int number)
@@ -121,8 +155,9 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
           segment(number + (tile.split_channels ? 0 : warpgroup * tile.segments)),
           run(target(place(0))) {
       const Place start = place(0);
-      const auto more = geometry.template axis<2>().output - start.at[2];
-      left = !start.exists ? 0 : more < pixels_of_share ? int(more) : pixels_of_share;
+      const auto more = geometry.template whole_output<2>() - start.at[2] * Geometry::template step<2>;
+      constexpr int most = pixels_of_share * interleaved;
+      left = !start.exists ? 0 : more < most ? int(more) : most;
     }
 
     // The first channel of one of the segment's units.
@@ -137,7 +172,8 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     void ask_bias(int warpgroup, int number) {
       const int c = channel_of_unit(warpgroup, number) + thread();
       if (thread() < channels && c < shape.out_channels)
-        bias = Epilogue::bias(at.group * shape.out_channels + c, arguments.tensors);
+        bias = Epilogue::bias(at.group * Base::real.out_channels + shared::forward_channel(Base::real, c).channel,
+                              arguments.tensors);
     }
 
     void enter(int warpgroup, int number) {
@@ -149,9 +185,12 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
         held = share - pixel < pixels ? share - pixel : pixels;
       }
       if constexpr (is_run) {
-        count = left - pixel < held ? left - pixel : held;
-        lead = outputs_before_sector(run.at(channel) + pixel);
-        lead_step = -int(geometry.output_strides().inner % 8);
+        const int rest = left - pixel * interleaved;
+        count = rest < held * interleaved ? rest : held * interleaved;
+        if constexpr (!scattered) {
+          lead = outputs_before_sector(run.at(channel) + pixel);
+          lead_step = -int(geometry.output_strides().inner % 8);
+        }
       }
     }
 
@@ -164,8 +203,11 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     static int outputs_before_sector(const Output* output) {
       return -int(reinterpret_cast<unsigned long long>(output) / sizeof(Output) % 8) & 7;
     }
-    // Of a channel of the unit.
-    int lead_of(int c) const { return lead + c * lead_step & 7; }
+    // Of a channel of the unit, whose run begins at `to`.
+    int lead_of(int c, const Output* to) const {
+      if constexpr (scattered) return outputs_before_sector(to);
+      return lead + c * lead_step & 7;
+    }
 
     bool has(int c) const {
       constexpr bool all = !whole_group || share % channels == 0;
@@ -202,7 +244,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
           }
         }
       }
-      if constexpr (tile.parts == 2) {
+      if constexpr (Exact::needed) {
         if (!Exact::is_finite(magnitude)) repair(staging);
       }
     }
@@ -215,7 +257,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
       for (int i = 0; i < values; i += 2) {
         const int from = first + (whole_group ? i : 2 * i + 2 * (part % 2));
         if (from >= share / 2) continue;
-        if constexpr (tile.parts == 2) magnitude += fabsf(sums[from]) + fabsf(sums[from + 1]);
+        if constexpr (Exact::needed) magnitude += fabsf(sums[from]) + fabsf(sums[from + 1]);
         float* const to = staging + place_of(i);
         if constexpr (whole_group) {
           to[0] = sums[from];
@@ -239,35 +281,42 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
       }
     }
 
-    // A warp stores a channel: what lies before its first sector, then 32 pixels at a time, each from a sector's
+    // A warp stores a run: what lies before its first sector, then 32 outputs at a time, each from a sector's
     // beginning.
     void store_run(float* staging) const {
       const int lane = threadIdx.x % 32;
-      constexpr int turns = channels * 32 / threads, at_once = is_light ? turns : 1;
+      constexpr int turns = channels / interleaved * 32 / threads, at_once = is_light ? turns : 1;
 #pragma unroll 1
       for (int turn = 0; turn < turns; turn += at_once) {
 #pragma unroll
         for (int i = 0; i < at_once; ++i) {
-          const int c = thread() / 32 + (turn + i) * (threads / 32);
-          if (has(c)) store_channel(c, lane, staging + c * pitch);
+          const int c = (thread() / 32 + (turn + i) * (threads / 32)) * interleaved;
+          if (has(c) && run.template has<2>(channel + c)) store_channel(c, lane, staging + c * pitch);
         }
       }
     }
+    // From channel `c` on, the first one of the run.
     void store_channel(int c, int lane, const float* sums) const {
-      Output* const to = run.at(channel) + pixel + c * geometry.output_strides().inner;
-      const auto store_pixel = [&](int p) {
-        if (p < count) to[p] = run.value(sums, p, channel + c, pixel + p);
+      Output* const to = first_of_run(c);
+      const int lead = lead_of(c, to);
+      const auto store_output = [&](int o) {
+        if (o < count)
+          to[o] = run.value(sums + o % interleaved * pitch, o / interleaved, channel + c, pixel * interleaved + o);
       };
-      if (lane < lead_of(c)) store_pixel(lane);
-      int from = lead_of(c) + lane;
+      if (lane < lead) store_output(lane);
+      int from = lead + lane;
       ptx::forget(from);  // so that there is one address, and distances from it
       if constexpr (is_light) {
 #pragma unroll
-        for (int p = 0; p < pixels; p += 32) store_pixel(from + p);
+        for (int o = 0; o < pixels * interleaved; o += 32) store_output(from + o);
       } else {
 #pragma unroll 1
-        for (int p = 0; p < pixels; p += 32) store_pixel(from + p);
+        for (int o = 0; o < pixels * interleaved; o += 32) store_output(from + o);
       }
+    }
+    Output* first_of_run(int c) const {
+      if constexpr (scattered) return run.at(channel + c) + pixel * interleaved;
+      return run.at(channel) + pixel + c * geometry.output_strides().inner;
     }
 
     // Channels are neighbours.
@@ -279,7 +328,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
         const Place place = this->place(p);
         if (!place.exists) continue;
         const Target to = target(place);
-        *to.at(channel + c) = to.value(staging + c * pitch, p, channel + c);
+        if (to.has(channel + c)) *to.at(channel + c) = to.value(staging + c * pitch, p, channel + c);
       }
     }
 
@@ -297,7 +346,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
 #pragma unroll
           for (int i = 0; i < at_once; ++i) {
             const int c = thread() / lanes + (turn + i) * apart;
-            if (has(c)) *to.at(channel + c) = to.value(staging + c * pitch, p, channel + c);
+            if (has(c) && to.has(channel + c)) *to.at(channel + c) = to.value(staging + c * pitch, p, channel + c);
           }
         }
       }

@@ -22,12 +22,36 @@ struct Ring {
   }
 };
 
+// Of the forward convolution.
+template <class Config>
+struct ForwardGeometry : Geometry<Config> {
+  using Base = tapconv::Geometry<Config>;
+  static constexpr shared::Shape shape = shared::forward_shape(Config::shape);
+
+  template <int i>
+  constexpr shared::Axis axis() const {
+    shared::Axis axis = shape.axis[i];
+    axis.input = Base::template axis<i>().input;
+    axis.output = (whole_output<i>() - 1) / step<i> + 1;
+    return axis;
+  }
+
+  // Of the transposed one, if it is one: outputs, and their distance in a class.
+  template <int i>
+  constexpr long long whole_output() const {
+    return Base::template axis<i>().output;
+  }
+  template <int i>
+  static constexpr long long step = Config::shape.transposed ? Config::shape.axis[i].stride : 1;
+};
+
 template <class Config>
 struct WarpgroupTiles {
   using Index = typename Config::Index;
-  using Geometry = tapconv::Geometry<Config>;
+  using Geometry = ForwardGeometry<Config>;
 
-  static constexpr shared::Shape shape = Config::shape;
+  static constexpr shared::Shape real = Config::shape;
+  static constexpr shared::Shape shape = Geometry::shape;  // the forward one: channels and positions below are its
   static constexpr shared::WarpgroupTile tile = Config::tile;
   static constexpr shared::WarpgroupLayout layout = shared::warpgroup_layout(shape, tile);
 
@@ -125,6 +149,24 @@ struct WarpgroupTiles {
     to.image = Index(index % all.images) * tile.images;
     to.group = index / all.images;
     return to;
+  }
+
+  // Of a tap, counted in the order D, H, W, that along an axis.
+  template <int i>
+  static int tap_along(int tap) {
+    for (int later = 2; later > i; --later) tap /= layout.axis[later].taps;
+    return tap % layout.axis[i].taps;
+  }
+
+  // Adds a tap's distance along an axis of the weights; whether the channel has such a tap.
+  template <int i>
+  static bool add_tap(const shared::ForwardChannel& channel, int tap, const shared::WeightStrides& strides,
+                      long long& place) {
+    long long position = tap_along<i>(tap);
+    if constexpr (real.transposed)
+      position = shared::forward_tap(real.axis[i], shape.axis[i], channel.number[i], position);
+    place += position * strides.axis[i];
+    return position >= 0;
   }
 
   // An output position.

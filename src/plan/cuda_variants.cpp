@@ -18,15 +18,14 @@ bool may_become_wide(const Problem& problem, const DeviceModel& device) {
          device.facts.memory_bytes >> 30;
 }
 
-/// `first` again if it is legal for the task, else the best that reads the weights as `first` has them packed, else what
-/// `chooser` says.
+/// `first` again if it is legal for the task, else the best that reads the weights as `first` has them packed, else
+/// what `chooser` says.
 Choice choose_like(const CudaStage& first, const Task& task, const DeviceModel& device, const Chooser& chooser) {
   const auto& [solver, best, verdicts, tuned] = first.choice;
   if (!solver->supports(task, device).ok) return chooser(task, device);
   const std::vector<Candidate> candidates = solver->candidates(task, device);
   const auto same = std::ranges::find(candidates, best.configuration, &Candidate::configuration);
-  if (same != candidates.end())
-    return {.solver = solver, .candidate = *same, .verdicts = verdicts, .tuned = tuned};
+  if (same != candidates.end()) return {.solver = solver, .candidate = *same, .verdicts = verdicts, .tuned = tuned};
   if (const std::optional<KernelPlan::Packing>& packing = first.steps.front().plan.packing) {
     for (const Candidate& candidate : candidates) {
       const auto other = solver->plan(task, candidate.configuration, device).packing;
@@ -111,9 +110,8 @@ CudaVariants variants_of(const Problem& problem, const CudaPlanOptions& options,
         task.packed = options.packed;
         task.wide = wide;
         const std::size_t i = variant.stages.size();
-        Choice choice = all.variants.empty()
-                            ? chooser(task, device)
-                            : choose_like(all.variants.front().stages[i], task, device, chooser);
+        Choice choice = all.variants.empty() ? chooser(task, device)
+                                             : choose_like(all.variants.front().stages[i], task, device, chooser);
         variant.stages.push_back(plan_stage(task, std::move(choice), device));
       }
       all.variants.push_back(std::move(variant));

@@ -1,6 +1,8 @@
 #include "solver/warpgroup.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "problem/text.hpp"
 #include "solver/warpgroup_tile.hpp"
@@ -24,6 +26,35 @@ constexpr std::int64_t most_taps = 4096;
 /// Kernels count them in 32 bits.
 constexpr std::int64_t most_channels = 1 << 30;
 
+/// Their product, if that is at most `limit`; else something larger.
+std::int64_t count_up_to(std::span<const std::int64_t> factors, std::int64_t limit) {
+  std::int64_t product = 1;
+  for (const std::int64_t factor : factors) product = std::min(product, limit + 1) * std::min(factor, limit + 1);
+  return product;
+}
+
+/// Of a shape of at most `most_taps` taps.
+Support supports_forward(const shared::Shape& shape) {
+  /// Zeros among the weights of a transposed convolution's classes, for each other one.
+  constexpr std::int64_t most_zeros = 3;
+  const shared::Shape forward = shared::forward_shape(shape);
+  if (forward.out_channels < 8)
+    return {false,
+            fmt::format("{} output channels of a group: an instruction makes eight at least", forward.out_channels)};
+  if (forward.out_channels > most_channels)
+    return {false, fmt::format("more than {} output channels of all residues of the outputs", most_channels)};
+  std::array<std::int64_t, 3> taps{};
+  std::int64_t weights = 1, classes = 1;
+  for (std::size_t i = 0; i < 3; ++i) {
+    taps[i] = forward.axis[i].kernel;
+    weights *= shape.axis[i].kernel;
+    classes *= shared::tap_classes(shape.axis[i], shape.transposed);
+  }
+  if (count_up_to(taps, most_taps) > most_taps || count_up_to(taps, most_taps) * classes > (1 + most_zeros) * weights)
+    return {false, "the stride's residues have so few taps in common that most of their weights would be zeros"};
+  return {};
+}
+
 }  // namespace
 
 Support WarpgroupSolver::supports(const Task& task, const DeviceModel& device) const {
@@ -34,19 +65,12 @@ Support WarpgroupSolver::supports(const Task& task, const DeviceModel& device) c
     return {false, "operands other than float32"};
   if (problem.contract != Contract::tf32 && problem.contract != Contract::fp32)
     return {false, fmt::format("{} allows no products of TF32 numbers", tapconv::name(problem.contract))};
-  if (problem.kind == Kind::transposed && std::ranges::any_of(problem.stride, [](auto s) { return s != 1; }))
-    return {false, "a transposed convolution with a stride"};
   if (problem.in_channels / problem.groups < 5)
     return {false, fmt::format("{} input channels of a group: less than five waste too much of an instruction",
                                problem.in_channels / problem.groups)};
-  if (problem.out_channels / problem.groups < 8)
-    return {false, fmt::format("{} output channels of a group: an instruction makes eight at least",
-                               problem.out_channels / problem.groups)};
   if (problem.out_channels > most_channels) return {false, fmt::format("more than {} output channels", most_channels)};
-  std::int64_t taps = 1;
-  for (const std::int64_t kernel : problem.kernel) {
-    if (kernel > most_taps || (taps *= kernel) > most_taps) return {false, fmt::format("more than {} taps", most_taps)};
-  }
+  if (count_up_to(problem.kernel, most_taps) > most_taps) return {false, fmt::format("more than {} taps", most_taps)};
+  if (const Support forward = supports_forward(shape_of(task)); !forward.ok) return forward;
   if (!has_warpgroup_tile(task, device)) return {false, "no tile of it fits into shared memory"};
   return {};
 }
@@ -78,7 +102,7 @@ KernelPlan WarpgroupSolver::plan(const Task& task, std::string_view configuratio
 }
 
 KernelPlan warpgroup_plan(const Task& task, const shared::WarpgroupTile& tile, const DeviceModel& device) {
-  const shared::Shape shape = shape_of(task);
+  const shared::Shape shape = warpgroup_shape(task);
   const shared::WarpgroupLayout layout = shared::warpgroup_layout(shape, tile);
   const std::string members = common_configuration(task) + tile_member(tile);
   const auto source = [&](std::string_view entry, std::string_view bounds, std::string_view function, int cluster) {

@@ -33,8 +33,11 @@ constexpr double kept_bytes = 3e7, hidden = 0.436, run_ms = 0.366e-7;
 constexpr double packing_ms = 0.004, packing_byte_per_ms = 4e8;
 
 double store_clocks(const Task& task, const shared::WarpgroupTile& tile) {
-  if (shape_of(task).output.inner == 1) return channel_clocks;
-  return (tile.along_rows ? group_clocks : run_clocks) + (tile.pixels_are_rows ? row_clocks : 0);
+  const shared::Shape shape = shape_of(task);
+  if (shape.output.inner == 1) return channel_clocks;
+  const bool is_run =
+      !tile.along_rows && (!shape.transposed || shape.axis[2].stride == shared::interleaved_classes(shape));
+  return (is_run ? run_clocks : group_clocks) + (tile.pixels_are_rows ? row_clocks : 0);
 }
 
 double ceil_of(double a, double b) { return std::ceil(a / b); }
@@ -62,7 +65,7 @@ double copied_chunk(const shared::Shape& shape, const shared::WarpgroupTile& til
 
 Candidate warpgroup_estimate(const Task& task, const shared::WarpgroupTile& tile, const DeviceModel& device) {
   const shared::Sizes sizes = sizes_of(task.problem, task.strided);
-  const shared::Shape shape = shape_of(task);
+  const shared::Shape shape = warpgroup_shape(task);
   const shared::WarpgroupLayout layout = shared::warpgroup_layout(shape, tile);
   const auto count = static_cast<double>(warpgroup_tile_count(task, tile, sizes));
 

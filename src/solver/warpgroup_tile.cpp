@@ -58,8 +58,8 @@ std::vector<int> cuts(std::int64_t length, int unit, int most, int wanted) {
 class Enumeration {
  public:
   Enumeration(const Task& task, const DeviceModel& device)
-      : shape_(shape_of(task)),
-        sizes_(sizes_of(task.problem, task.strided)),
+      : shape_(warpgroup_shape(task)),
+        sizes_(warpgroup_sizes(task, sizes_of(task.problem, task.strided))),
         shared_bytes_(device.facts.shared_per_block_opt_in) {
     parts_ = task.problem.contract == Contract::tf32 ? 1 : 2;
   }
@@ -258,6 +258,15 @@ class Enumeration {
 
 }  // namespace
 
+shared::Shape warpgroup_shape(const Task& task) { return shared::forward_shape(shape_of(task)); }
+
+shared::Sizes warpgroup_sizes(const Task& task, shared::Sizes sizes) {
+  if (task.problem.kind != Kind::transposed) return sizes;
+  const shared::Shape shape = shape_of(task);
+  for (int i = 0; i < 3; ++i) sizes.output[i] = divide_up(sizes.output[i], shape.axis[i].stride);
+  return sizes;
+}
+
 std::vector<WarpgroupTile> warpgroup_tiles(const Task& task, const DeviceModel& device) {
   return Enumeration(task, device).all();
 }
@@ -298,9 +307,10 @@ std::optional<WarpgroupTile> parse_warpgroup_tile(const Task& task, std::string_
 }
 
 std::int64_t warpgroup_tile_count(const Task& task, const WarpgroupTile& tile, const shared::Sizes& sizes) {
-  const WarpgroupLayout layout = shared::warpgroup_layout(shape_of(task), tile);
+  const WarpgroupLayout layout = shared::warpgroup_layout(warpgroup_shape(task), tile);
+  const shared::Sizes forward = warpgroup_sizes(task, sizes);
   std::int64_t count = task.problem.groups * layout.channel_blocks * divide_up(sizes.batch, tile.images);
-  for (int i = 0; i < 3; ++i) count *= divide_up(sizes.output[i], tile.extent[i]);
+  for (int i = 0; i < 3; ++i) count *= divide_up(forward.output[i], tile.extent[i]);
   return count;
 }
 

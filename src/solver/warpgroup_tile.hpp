@@ -10,6 +10,10 @@
 
 namespace tapconv {
 
+/// The forward convolution's shape (kernels/tapconv/shared/forward.cuh), and its sizes where the task's are `sizes`.
+[[nodiscard]] shared::Shape warpgroup_shape(const Task& task);
+[[nodiscard]] shared::Sizes warpgroup_sizes(const Task& task, shared::Sizes sizes);
+
 /// Every tile worth a measurement, legal for the task on the device. Tiles of one task add products in one order.
 [[nodiscard]] std::vector<shared::WarpgroupTile> warpgroup_tiles(const Task& task, const DeviceModel& device);
 

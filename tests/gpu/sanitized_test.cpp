@@ -38,6 +38,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "Conv2d(8, 20, 3, padding=1, layout=channels_last, math=tf32) @ 2x8x9x11",
                       "Conv2d(40, 72, 1, math=tf32, residual=True) @ 3x40x12x12",
                       "Conv1d(16, 24, 1, stride=2) @ 2x16x75",
+                      "ConvTranspose2d(16, 24, 4, stride=2, padding=1, math=tf32) @ 2x16x7x12",
                       "Conv2d(12, 24, 3, groups=12, padding=1, dtype=bfloat16) @ 2x12x9x11",
                       "Conv3d(4, 6, 2, padding=1, padding_mode=reflect, dtype=float16) @ 1x4x4x5x6",
                       "Conv2d(4, 6, 3, dtype=float64) @ 1x4x9x8",

@@ -329,6 +329,21 @@ INSTANTIATE_TEST_SUITE_P(
                       "ConvTranspose1d(10, 130, 7, dilation=3, activation=relu) @ 2x10x100",
                       "Conv2d(8, 16, 3, padding=1) @ 2?x8x9x20?"));
 
+// Classes whose outputs follow each other and such whose do not, that lack taps, that leave gaps, of any number.
+INSTANTIATE_TEST_SUITE_P(
+    Strided, WarpgroupEmulation,
+    ::testing::Values("ConvTranspose2d(12, 20, 2, stride=2, math=tf32) @ 1x12x9x11",
+                      "ConvTranspose3d(16, 24, 2, stride=2, residual=True) @ 1x16x3x4x9",
+                      "ConvTranspose2d(8, 16, 4, stride=2, padding=1, math=tf32) @ 2x8x7x9",
+                      "ConvTranspose2d(8, 12, 3, stride=(3,2), padding=1, activation=relu) @ 2x8x6x10",
+                      "ConvTranspose1d(10, 24, 16, stride=8, padding=((0,8),), math=tf32, rounding=rn) @ 2x10x40",
+                      "ConvTranspose1d(8, 16, 2, stride=5, padding=1) @ 2x8x30",
+                      "ConvTranspose1d(9, 16, 5, stride=6, dilation=4, padding=3, math=tf32) @ 1x9x50",
+                      "ConvTranspose2d(16, 16, (2,3), stride=(2,4), groups=2, layout=channels_last, math=tf32) "
+                      "@ 1x16x5x9",
+                      "ConvTranspose3d(8, 8, (1,2,3), stride=(3,1,2), padding=(0,1,1), math=tf32) @ 1x8x3x5x9",
+                      "ConvTranspose2d(8, 16, 3, stride=2, padding=1, output_padding=1) @ 2?x8x5x9?"));
+
 /// Pixels from registers. A problem and a seed a shard.
 class RegistersEmulation : public ::testing::TestWithParam<std::tuple<const char*, int, const char*>> {};
 
@@ -357,6 +372,16 @@ INSTANTIATE_TEST_SUITE_P(
                       std::tuple{"Conv1d(64, 200, 1, math=tf32) @ 4x64x390", 3, "registers.*stages=4,2"},
                       std::tuple{"Conv2d(48, 64, 1, stride=2, math=tf32) @ 4x48x40x90", 3, "registers.*stages=3,"},
                       std::tuple{"Conv1d(448, 72, 1, math=tf32) @ 2x448x68", 3, "registers"},
+                      std::tuple{"Conv2d(40, 64, 1) @ 1x40x5x5", 3, "registers"},
+                      std::tuple{"Conv1d(32, 64, 7, math=tf32) @ 2x32x100", 3, "registers"},
+                      std::tuple{"Conv1d(24, 40, 10, padding=4, dilation=4, math=tf32) @ 2x24x96", 6, "registers"},
+                      std::tuple{"Conv2d(16, 64, 3, padding=1) @ 1x16x9x20", 3, "registers"},
+                      std::tuple{"Conv1d(24, 40, 3, stride=3, dilation=4, padding=5) @ 2x24x400", 3, "registers"},
+                      std::tuple{"Conv2d(16, 40, (1,5), stride=2, padding=2, math=tf32) @ 2x16x9x60", 6, "registers"},
+                      std::tuple{"Conv1d(16, 40, 3, dilation=100, padding=100, math=tf32) @ 2x16x300", 3, "registers"},
+                      std::tuple{"Conv2d(48, 24, 2, stride=2) @ 1x48x20x44", 5, "registers"},
+                      std::tuple{"ConvTranspose3d(64, 32, 2, stride=2, math=tf32) @ 1x64x2x4x8", 3, "registers"},
+                      std::tuple{"ConvTranspose2d(40, 24, 2, stride=2) @ 2x40x6x12", 5, "registers"},
                       std::tuple{"Conv1d(384, 24, 1) @ 1x384x64", 6, "registers"},
                       std::tuple{"Conv1d(32, 64, 1, math=tf32) @ 2?x32x64?", 3, "registers"}));
 

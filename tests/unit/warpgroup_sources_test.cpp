@@ -15,7 +15,7 @@ namespace {
 constexpr const char* body = R"(
   using namespace tapconv;
   using L = WarpgroupLoad<Config>;
-  const Geometry<Config> geometry{sizes};
+  const L::Geometry geometry{sizes};
   const shared::Strides strides = geometry.input_strides();
   const shared::Axis axes[] = {geometry.axis<0>(), geometry.axis<1>(), geometry.axis<2>()};
   for (int step = 0; step <= 64; ++step) {
@@ -31,7 +31,8 @@ constexpr const char* body = R"(
       __int128 offset = __int128(image) * strides.outer;
       for (int i = 0; i < 3 && exists; ++i) {
         const shared::StoredAxis axis = L::layout.axis[i];
-        const __int128 position = axis.first + (__int128(at.at[i]) + stored[i] % axis.length) * axis.stride +
+        const __int128 position = axis.first + __int128(at.at[i]) * axis.stride +
+                                  (stored[i] % axis.length - axis.lead) * (axis.stride / axis.step) +
                                   stored[i] / axis.length * axis.dilation;
         exists = position <= (__int128(axes[i].output) - 1) * axis.stride + (axis.taps - 1) * axis.dilation + axis.first;
         if (!exists) break;

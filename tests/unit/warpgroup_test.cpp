@@ -91,24 +91,45 @@ TEST(Warpgroup, WhatIsNoTileIsRefused) {
       "configuration of warpgroup = \"threads=128\"; valid: one of its candidates for Conv2d(64, 128");
 }
 
-TEST(Warpgroup, TakesPixelsFromRegistersForOneTapInHalvesOfStages) {
-  const auto registers = [](const Task& task) {
-    std::vector<std::string> texts;
-    for (const shared::WarpgroupTile& tile : warpgroup_tiles(task, device()))
-      if (tile.from_registers) texts.push_back(text(tile));
-    return texts;
+TEST(Warpgroup, TakesPixelsFromRegistersForFewTapsOfRowsOfFours) {
+  const auto registers = [](const std::string& problem) {
+    return std::ranges::count_if(warpgroup_tiles(task_of(problem), device()), &shared::WarpgroupTile::from_registers);
   };
-  EXPECT_TRUE(registers(task_of("Conv1d(64, 512, 7, math=tf32) @ 1x64x4000")).empty());
-  EXPECT_TRUE(registers(task_of("Conv2d(64, 512, (5,2)) @ 1x64x40x40")).empty());
-  const Task task = task_of("Conv2d(64, 128, 1, math=tf32) @ 8x64x56x56");
-  const std::vector<std::string> texts = registers(task);
-  const auto four =
-      std::ranges::find_if(texts, [](const std::string& one) { return one.find(" pairs=4 ") != std::string::npos; });
-  ASSERT_NE(texts.end(), four);
-  // Three and one: the one would be half of a half.
-  std::string three = *four;
-  three.replace(three.find("pairs=4"), 7, "pairs=3");
-  EXPECT_FALSE(parse_warpgroup_tile(task, three, device())) << three;
+  EXPECT_LT(0, registers("Conv2d(64, 128, 1, math=tf32) @ 8x64x57x57"));
+  EXPECT_LT(0, registers("Conv1d(64, 512, 7, math=tf32) @ 1x64x4000"));
+  EXPECT_LT(0, registers("Conv2d(512, 2048, 1) @ 1x512x5x5"));
+  EXPECT_EQ(0, registers("Conv1d(64, 512, 7, math=tf32) @ 1x64x4001"));
+  EXPECT_EQ(0, registers("Conv1d(64, 512, 7, padding=3, padding_mode=reflect) @ 1x64x4000"));
+  EXPECT_EQ(0, registers("Conv2d(64, 512, (5,3)) @ 1x64x40x40"));
+}
+
+TEST(Warpgroup, StoresWholeRowsOrThoseOfTaps) {
+  const auto axis = [](long long stride, long long dilation, long long padding, long long kernel) {
+    return shared::copied_axis(
+        {.input = 4000, .output = 4000, .kernel = kernel, .stride = stride, .dilation = dilation, .padding = padding},
+        64);
+  };
+  for (const auto& [stored, step, length, lead] : {std::tuple{axis(1, 1, 0, 1), 1, 64, 0},
+                                                   {axis(1, 1, 1, 3), 1, 72, 3},
+                                                   {axis(3, 4, 0, 3), 3, 200, 0},
+                                                   {axis(2, 1, 3, 7), 2, 136, 1},
+                                                   {axis(1, 100, 100, 3), 1, 64, 0}}) {
+    EXPECT_TRUE(stored.in_fours);
+    EXPECT_EQ(step, stored.step);
+    EXPECT_EQ(length, stored.length);
+    EXPECT_EQ(lead, stored.lead);
+    // Each tap of each output is where it is looked for, and each four begin at a multiple of it.
+    for (int tap = 0; tap < stored.taps; ++tap)
+      for (int q = 0; q < 64; ++q)
+        EXPECT_EQ((72 + q) * stored.stride + tap * stored.dilation + stored.first,
+                  stored.position(72, q * stored.step + stored.offset(tap)));
+    for (int four = 0; four < stored.count(); four += 4) {
+      EXPECT_EQ(0, stored.position(72, four) % 4);
+      EXPECT_EQ(stored.position(72, four) + 3, stored.position(72, four + 3));
+    }
+  }
+  EXPECT_FALSE(axis(1, 501, 0, 3).in_fours);
+  EXPECT_FALSE(axis(5, 1, 0, 1).in_fours);
 }
 
 int splits_of(const std::string& text) { return warpgroup_tiles(task_of(text), device()).front().splits; }
@@ -188,7 +209,9 @@ TEST(Warpgroup, SaysWhyNot) {
   EXPECT_EQ("7 output channels of a group: an instruction makes eight at least", reason("Conv2d(5, 7, 3) @ 1x5x9x9"));
   EXPECT_EQ("ieee allows no products of TF32 numbers", reason("Conv2d(8, 8, 3, math=ieee) @ 1x8x9x9"));
   EXPECT_EQ("operands other than float32", reason("Conv2d(8, 8, 3, dtype=float16) @ 1x8x9x9"));
-  EXPECT_EQ("a transposed convolution with a stride", reason("ConvTranspose2d(8, 8, 3, stride=2) @ 1x8x9x9"));
+  EXPECT_EQ("", reason("ConvTranspose2d(8, 8, 3, stride=2) @ 1x8x9x9"));
+  EXPECT_EQ("the stride's residues have so few taps in common that most of their weights would be zeros",
+            reason("ConvTranspose2d(8, 8, 5, stride=4, dilation=3) @ 1x8x9x9"));
   EXPECT_EQ("", reason("ConvTranspose2d(8, 8, 3) @ 1x8x9x9"));
   EXPECT_EQ("no tile of it fits into shared memory", reason("Conv2d(8, 8, 63) @ 1x8x99x99"));
   Task task = task_of("Conv2d(8, 8, 3) @ 1x8x9x9");

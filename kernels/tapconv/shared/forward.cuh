@@ -36,8 +36,8 @@ constexpr Axis forward_axis(const Axis& axis) {
     const long long low = part.first_offset + part.offset_step * (part.taps - 1);
     if (i == 0) lowest = highest = part.first_offset;
     // Of the distances of all taps from each other.
-    step = greatest_common_divisor(step, part.first_offset < highest ? highest - part.first_offset
-                                                                      : part.first_offset - highest);
+    step = greatest_common_divisor(
+        step, part.first_offset < highest ? highest - part.first_offset : part.first_offset - highest);
     if (part.taps > 1) step = greatest_common_divisor(step, dilation);
     if (low < lowest) lowest = low;
     if (part.first_offset > highest) highest = part.first_offset;
@@ -53,10 +53,8 @@ constexpr Axis forward_axis(const Axis& axis) {
 }
 
 // The filter's position that is tap `tap` of class `number` of an axis; -1 if the class lacks it.
-constexpr long long forward_tap(const Axis& axis, bool transposed, long long number, long long tap) {
-  if (!transposed) return tap;
+constexpr long long forward_tap(const Axis& axis, const Axis& forward, long long number, long long tap) {
   const TapClass part = forward_class(axis, number);
-  const Axis forward = forward_axis(axis);
   const long long distance = part.first_offset - (tap * forward.dilation - forward.padding);
   const long long of_class = distance / -part.offset_step;
   if (distance % part.offset_step != 0 || of_class < 0 || of_class >= part.taps) return -1;

@@ -2,7 +2,7 @@
 // alike.
 #pragma once
 
-#include "tapconv/shared/geometry.cuh"
+#include "tapconv/shared/forward.cuh"
 
 namespace tapconv::shared {
 
@@ -70,54 +70,72 @@ constexpr int most_loading(const WarpgroupTile& tile) {
 }
 
 // The input positions of one axis that a tile needs, in the order in which they are stored: `slots` sequences of
-// `length` positions which are `stride` apart, so that a tap is one distance for all outputs whatever the stride.
+// `length` positions, so that a tap is one distance for all outputs whatever the stride. Neighbours are `stride` apart
+// in the input, and an output's from the next one's 1; or they are neighbours there, too, and `step` is the stride.
 struct StoredAxis {
   long long stride, dilation, first;  // tap t of output q meets input q*stride + t*dilation + first
   int taps, tile;
   int slots, length, shift;  // taps `slots` apart share a sequence, where they are `shift` positions apart
+  int step = 1;              // stored positions from an output to the next
+  int lead = 0;              // stored positions before the first that is needed
+  bool in_fours = false;     // four at a time can be copied
 
   constexpr int count() const { return slots * length; }
   // From output 0's first tap, in stored positions.
-  constexpr int offset(int tap) const { return tap % slots * length + tap / slots * shift; }
+  constexpr int offset(int tap) const { return lead + tap % slots * length + tap / slots * shift; }
   // The input position of a stored one, for a tile that begins at output `begin`.
   constexpr long long position(long long begin, int stored) const {
-    return first + (begin + stored % length) * stride + stored / length * dilation;
+    return first + begin * stride + (stored % length - lead) * (stride / step) + stored / length * dilation;
   }
 };
 
-constexpr long long greatest_common_divisor(long long a, long long b) {
-  while (b != 0) {
-    const long long rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
-constexpr StoredAxis stored_axis(const Axis& axis, bool transposed, int tile) {
-  // A transposed convolution of stride 1 meets the inputs in descending order: its taps are counted from the last.
-  const TapClass all = tap_class(axis, transposed, 0);
-  const long long dilation = transposed ? -all.offset_step : all.offset_step;
-  StoredAxis stored{.stride = all.in_step,
-                    .dilation = dilation,
-                    .first = transposed ? all.first_offset - (all.taps - 1) * dilation : all.first_offset,
-                    .taps = static_cast<int>(all.taps),
+constexpr StoredAxis stored_axis(const Axis& axis, int tile) {
+  StoredAxis stored{.stride = axis.stride,
+                    .dilation = axis.dilation,
+                    .first = -axis.padding,
+                    .taps = static_cast<int>(axis.kernel),
                     .tile = tile,
-                    .slots = static_cast<int>(all.taps),
+                    .slots = static_cast<int>(axis.kernel),
                     .length = tile,
                     .shift = 0};
   // Taps whose distance is a multiple of the stride can share a sequence; it pays where the tile is longer than the
   // distance.
-  const long long period = all.in_step / greatest_common_divisor(dilation, all.in_step);
-  if (period < all.taps) {
-    const long long shift = period * dilation / all.in_step;
-    const long long length = tile + (all.taps - 1) / period * shift;
-    if (period * length <= all.taps * tile) {
+  const long long period = axis.stride / greatest_common_divisor(axis.dilation, axis.stride);
+  if (period < axis.kernel) {
+    const long long shift = period * axis.dilation / axis.stride;
+    const long long length = tile + (axis.kernel - 1) / period * shift;
+    if (period * length <= axis.kernel * tile) {
       stored.slots = static_cast<int>(period);
       stored.length = static_cast<int>(length);
       stored.shift = static_cast<int>(shift);
     }
   }
+  return stored;
+}
+
+// The same of a row of which four pixels are copied at a time, from multiples of four in the input: the whole row that
+// a tile needs, or one for each tap where those are far apart. As above where neither is possible, or would be more
+// copies.
+constexpr StoredAxis copied_axis(const Axis& axis, int tile) {
+  StoredAxis stored = stored_axis(axis, tile);
+  const auto lead = static_cast<int>((stored.first % 4 + 4) % 4);
+  const long long whole = (lead + (tile - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 4) / 4 * 4;
+  const long long apart = (lead + tile + 3) / 4 * 4;
+  const bool can_be_apart = axis.stride == 1 && axis.dilation % 4 == 0;
+  if (can_be_apart && axis.kernel * apart < whole) {
+    stored.slots = stored.taps;
+    stored.length = static_cast<int>(apart);
+    stored.shift = 0;
+  } else if (whole <= 4ll * axis.kernel * tile) {
+    stored.slots = 1;
+    stored.length = static_cast<int>(whole);
+    stored.shift = static_cast<int>(axis.dilation);
+    stored.step = static_cast<int>(axis.stride);
+  } else {
+    return stored;
+  }
+  stored.lead = lead;
+  stored.in_fours = true;
   return stored;
 }
 
@@ -166,11 +184,26 @@ struct WarpgroupLayout {
   int block_pixels;
 };
 
+// Whether pixels that come from registers are copied four at a time: those are neighbours in memory, exist all or none,
+// and lie at a multiple of 16 bytes, as those of dense tensors do whose rows are a multiple of four.
+constexpr bool copies_fours(const Shape& shape, const WarpgroupTile& tile) {
+  const Axis& row = shape.axis[2];
+  const auto fits = [](long long distance) { return distance > 0 && distance % 4 == 0; };
+  // Of an axis of one position no distance counts.
+  const auto fits_axis = [&](int i) { return shape.axis[i].input == 1 || fits(shape.input.axis[i]); };
+  return tile.from_registers && shape.boundary == Boundary::zeros && fits(row.input) && shape.input.axis[2] == 1 &&
+         fits(shape.input.outer) && fits(shape.input.inner) && fits_axis(0) && fits_axis(1) &&
+         copied_axis(row, tile.extent[2]).in_fours;
+}
+constexpr int copied_pixels(const Shape& shape, const WarpgroupTile& tile) { return copies_fours(shape, tile) ? 4 : 1; }
+
+// `shape` is a forward one, here as above and below.
 constexpr WarpgroupLayout warpgroup_layout(const Shape& shape, const WarpgroupTile& tile) {
   WarpgroupLayout to{};
   to.taps = 1;
   for (int i = 0; i < 3; ++i) {
-    to.axis[i] = stored_axis(shape.axis[i], shape.transposed, tile.extent[i]);
+    to.axis[i] = i == 2 && copies_fours(shape, tile) ? copied_axis(shape.axis[i], tile.extent[i])
+                                                     : stored_axis(shape.axis[i], tile.extent[i]);
     to.taps *= to.axis[i].taps;
   }
   const int chunk_channels = tile.steps * warpgroup_step_channels;
@@ -183,7 +216,7 @@ constexpr WarpgroupLayout warpgroup_layout(const Shape& shape, const WarpgroupTi
   to.plane_pitch = to.axis[1].count() * to.row_pitch;
   to.image_pitch = to.axis[0].count() * to.plane_pitch;
   to.pixels = tile.images * to.image_pitch;
-  to.group_pitch = tile.along_rows ? to.row_pitch : 8;
+  to.group_pitch = tile.along_rows ? to.row_pitch : 8 * to.axis[2].step;
   // From registers: pixels of a channel are neighbours, and those of the next one 8 banks further, for threads read
   // 8 pixels of 4 channels at once.
   to.pixel_pitch = tile.from_registers ? (to.pixels + 23) / 32 * 32 + 8 : to.pixels;
@@ -209,20 +242,13 @@ constexpr WarpgroupLayout warpgroup_layout(const Shape& shape, const WarpgroupTi
   return to;
 }
 
-// Pixels that are copied at once, where they come from registers: four if those are neighbours in memory, exist all or
-// none, and lie at a multiple of 16 bytes, as dense tensors do.
-constexpr int copied_pixels(const Shape& shape, const WarpgroupTile& tile) {
-  const Axis& row = shape.axis[2];
-  const StoredAxis stored = stored_axis(row, shape.transposed, tile.extent[2]);
-  const auto fits = [](long long distance) { return distance > 0 && distance % 4 == 0; };
-  // Of an axis of one position no distance counts.
-  const auto fits_axis = [&](int i) { return shape.axis[i].input == 1 || fits(shape.input.axis[i]); };
-  const bool aligned = fits(shape.input.outer) && fits(shape.input.inner) && fits_axis(0) && fits_axis(1) &&
-                       shape.input.axis[2] == 1;
-  const bool whole = row.input % 4 == 0 && row.input > 0 && (row.inside || shape.boundary == Boundary::zeros);
-  const bool together = stored.stride == 1 && stored.length % 4 == 0 && stored.first % 4 == 0 &&
-                        (stored.slots == 1 || stored.dilation % 4 == 0);
-  return aligned && whole && together ? 4 : 1;
+// How many classes' outputs follow each other along W where they are stored together: all of `real`, which is not the
+// forward shape, or one.
+constexpr int interleaved_classes(const Shape& real) {
+  const Axis& row = real.axis[2];
+  // Channels that are stored together begin at a multiple of eight.
+  const bool possible = real.transposed && is_interleaved(row) && 8 % row.stride == 0;
+  return possible ? static_cast<int>(row.stride) : 1;
 }
 
 // Pixels of a segment.
@@ -261,7 +287,7 @@ constexpr TilePlace segment_place(const WarpgroupTile& tile, int segment, int in
 // The stored pixel that tap 0 of a place meets.
 constexpr int stored_pixel(const WarpgroupLayout& layout, const TilePlace& place) {
   return place.image * layout.image_pitch + place.at[0] * layout.plane_pitch + place.at[1] * layout.row_pitch +
-         place.at[2];
+         place.at[2] * layout.axis[2].step;
 }
 
 // From there to another tap, taps counted in the order D, H, W.
