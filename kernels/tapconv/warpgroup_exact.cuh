@@ -24,7 +24,7 @@ struct WarpgroupExact : WarpgroupLoad<Config> {
     const typename Config::Input* const input =
         static_cast<const typename Config::Input*>(arguments.tensors.input) + place.image * strides.outer;
     const long long block = group * layout.channel_blocks + channel / layout.block_channels;
-    const shared::ForwardChannel of = shared::forward_channel(Base::real, channel);
+    const shared::ForwardChannel of = shared::forward_channel(Base::real, int(channel));
     float sum = 0;
 #pragma unroll 1
     for (long long c = 0; c < shape.in_channels; ++c) {

@@ -270,7 +270,7 @@ struct WarpgroupLoad : WarpgroupTiles<Config> {
       const long long c = (chunk % layout.chunks * tile.steps + of_chunk % tile.steps) * 8 + unit * 4;
       const long long k = block % layout.channel_blocks * layout.block_channels + row;
       const long long group = block / layout.channel_blocks;
-      const shared::ForwardChannel of = shared::forward_channel(Base::real, k);
+      const shared::ForwardChannel of = shared::forward_channel(Base::real, int(k));
       long long place = group * from.group + of.channel * from.out_channel + c * from.in_channel;
       const bool has_tap = Base::template add_tap<0>(of, tap, from, place) &&
                            Base::template add_tap<1>(of, tap, from, place) &&

@@ -61,7 +61,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     }
 
     // From the first channel's to another one's.
-    static long long distance(const shared::Strides& strides, long long channel) {
+    static long long distance(const shared::Strides& strides, int channel) {
       if constexpr (scattered) {
         const shared::ForwardChannel of = shared::forward_channel(Base::real, channel);
         return of.channel * strides.inner + origin<0>(of) * strides.axis[0] + origin<1>(of) * strides.axis[1] +
@@ -76,7 +76,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
 
     // Not all classes have as many outputs. `axes` are those that count.
     template <int axes = 3>
-    bool has(long long channel) const {
+    bool has(int channel) const {
       if constexpr (!scattered) return true;
       const shared::ForwardChannel of = shared::forward_channel(Base::real, channel);
       return has_along<0>(of) && has_along<1>(of) && (axes < 3 || has_along<2>(of));
@@ -86,12 +86,12 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
       return place.at[i] * Geometry::template step<i> + origin<i>(of) < geometry.template whole_output<i>();
     }
 
-    Output* at(long long channel) const {
+    Output* at(int channel) const {
       return static_cast<Output*>(tensors.output) + output + distance(geometry.output_strides(), channel);
     }
 
     // What is stored of the staged sum `sums[pixel]` of a channel, `further` along W.
-    Output value(const float* sums, int pixel, long long channel, int further = 0) const {
+    Output value(const float* sums, int pixel, int channel, int further = 0) const {
       const shared::Strides strides = geometry.residual_strides();
       return Epilogue::finish(sums[pixel], sums[most_pixels],
                               residual + distance(strides, channel) + further * strides.axis[2], tensors);
@@ -332,28 +332,37 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
       }
     }
 
-    // Eight pixels are neighbours.
+    // Eight pixels are neighbours, or those of a channel's classes.
     void store_groups(float* staging) const {
-      constexpr int lanes = pixels >= threads ? threads : pixels >= 64 ? 64 : pixels >= 32 ? 32 : pixels >= 16 ? 16 : 8;
+      constexpr int outputs = pixels * interleaved;
+      constexpr int lanes = outputs >= threads ? threads
+                            : outputs >= 64    ? 64
+                            : outputs >= 32    ? 32
+                            : outputs >= 16    ? 16
+                                               : 8;
+      constexpr int apart = threads / lanes, turns = channels / interleaved / apart;
 #pragma unroll 1
-      for (int p = thread() % lanes; p < held; p += lanes) {
+      for (int o = thread() % lanes; o < held * interleaved; o += lanes) {
+        const int p = o / interleaved;
         const Place place = this->place(p);
         if (!place.exists) continue;
         const Target to = target(place);
-        constexpr int apart = threads / lanes, turns = channels / apart, at_once = is_light ? turns : 1;
-#pragma unroll 1
-        for (int turn = 0; turn < turns; turn += at_once) {
+        const auto store_turn = [&](int turn) {
+          const int c = (thread() / lanes + turn * apart) * interleaved + o % interleaved;
+          if (has(c) && to.has(channel + c)) *to.at(channel + c) = to.value(staging + c * pitch, p, channel + c);
+        };
+        if constexpr (is_light) {
 #pragma unroll
-          for (int i = 0; i < at_once; ++i) {
-            const int c = thread() / lanes + (turn + i) * apart;
-            if (has(c) && to.has(channel + c)) *to.at(channel + c) = to.value(staging + c * pitch, p, channel + c);
-          }
+          for (int turn = 0; turn < turns; ++turn) store_turn(turn);
+        } else {
+#pragma unroll 1
+          for (int turn = 0; turn < turns; ++turn) store_turn(turn);
         }
       }
     }
   };
   // Whether an output takes few instructions: code for many is worth its length.
-  static constexpr bool is_light = Config::activation <= Activation::leaky_relu;
+  static constexpr bool is_light = Config::activation <= Activation::leaky_relu && !scattered;
 };
 
 }  // namespace tapconv

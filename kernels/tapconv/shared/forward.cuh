@@ -61,20 +61,23 @@ constexpr long long forward_tap(const Axis& axis, const Axis& forward, long long
   return part.first_tap + part.tap_step * of_class;
 }
 
-// Its output channel's index counts W's classes fastest, then the channels, then H's and D's classes.
+// Of the forward convolution's output channels, of which there are less than 2^31, W's classes count fastest, then the
+// channels, then H's and D's classes.
 struct ForwardChannel {
-  long long channel, number[3];  // of the transposed convolution; classes
+  int channel, number[3];  // of the transposed convolution; classes
 };
-constexpr ForwardChannel forward_channel(const Shape& shape, long long index) {
+constexpr ForwardChannel forward_channel(const Shape& shape, int index) {
   ForwardChannel to{index, {0, 0, 0}};
   if (!shape.transposed) return to;
-  const auto classes = [&](int i) { return tap_classes(shape.axis[i], true); };
-  to.number[2] = index % classes(2);
-  index /= classes(2);
-  to.channel = index % shape.out_channels;
-  index /= shape.out_channels;
-  to.number[1] = index % classes(1);
-  to.number[0] = index / classes(1);
+  const auto take = [&](long long count) {
+    const int rest = index % static_cast<int>(count);
+    index /= static_cast<int>(count);
+    return rest;
+  };
+  to.number[2] = take(tap_classes(shape.axis[2], true));
+  to.channel = take(shape.out_channels);
+  to.number[1] = take(tap_classes(shape.axis[1], true));
+  to.number[0] = index;
   return to;
 }
 
