@@ -2,7 +2,8 @@
 // they left. Run by candidates.py.
 //
 //     candidates DEVICE SOLVER MOST PROBLEM...       one JSON line for each problem; at most MOST of each solver and
-//                                                    the best of each form, all solvers if SOLVER is "all"
+//                                                    the best of each form, all solvers if SOLVER is "all"; MOST
+//                                                    random tiles of warpgroup if it is "random"
 
 #include <fmt/format.h>
 
@@ -10,11 +11,14 @@
 #include <atomic>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 
 #include "engine/cuda_tensors.hpp"
 #include "oracle/statistics.hpp"
 #include "problem/parallel.hpp"
+#include "solver/warpgroup.hpp"
+#include "solver/warpgroup_model.hpp"
 #include "tapconv/error.hpp"
 #include "workbench/median.hpp"
 
@@ -63,6 +67,13 @@ nlohmann::json measure(const Problem& problem, const cuda::Context& context, std
     std::vector<char> image{}, packing_image{};
   };
   std::vector<Row> rows;
+  if (wanted == "random" && WarpgroupSolver().supports(task, model).ok) {
+    std::vector<shared::WarpgroupTile> tiles = warpgroup_tiles(task, model);
+    std::ranges::shuffle(tiles, std::mt19937_64(1));
+    tiles.resize(std::min(tiles.size(), most));
+    for (const shared::WarpgroupTile& tile : tiles)
+      rows.push_back({"warpgroup", warpgroup_estimate(task, tile, model), warpgroup_plan(task, tile, model)});
+  }
   for (const Solver* solver : solvers()) {
     if ((wanted != "all" && wanted != solver->name()) || !solver->supports(task, model).ok) continue;
     // Of warpgroup's forms ("rows=...") the best at least, for the model may be wrong about a whole form.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times candidates of the CUDA solvers on problems of many kinds, and compares the cost models with what is measured.
 
-    python3 bench/candidates.py --commit HASH --out results/h200 [--solver warpgroup] [--most 12]
+    python3 bench/candidates.py --commit HASH --out results/h200 [--solver warpgroup] [--most 12] [--random]
 
 Needs a GPU and the build of scripts/gpu_suite.py. Writes SOLVER_candidates.json. Exits with 1
 if a candidate's outputs are beyond the bound; the file is written all the same.
@@ -62,10 +62,12 @@ def main() -> int:
     parser.add_argument("--out", required=True, type=Path, help="folder of SOLVER_candidates.json")
     parser.add_argument("--solver", default="direct", help="a solver's name, or all")
     parser.add_argument("--most", type=int, default=64, help="so many candidates, the first ones")
+    parser.add_argument("--random", action="store_true", help="random tiles of warpgroup, for fit_warpgroup: warpgroup_tiles.json")
     parser.add_argument("problems", nargs="*", default=PROBLEMS)
     arguments = parser.parse_args()
     build = ROOT / "build" / "gpu"
-    done = subprocess.run([build / "bench" / "candidates", "cuda:0", arguments.solver, str(arguments.most), *arguments.problems], check=True, capture_output=True, text=True)
+    solver = "random" if arguments.random else arguments.solver
+    done = subprocess.run([build / "bench" / "candidates", "cuda:0", solver, str(arguments.most), *arguments.problems], check=True, capture_output=True, text=True)
     problems = [json.loads(line) for line in done.stdout.splitlines()]
     specs = json.loads(subprocess.run([build / "tapconv", "specs", "--json"], check=True, capture_output=True, text=True).stdout)
     losses, errors, wrong = [], [], False
@@ -82,14 +84,13 @@ def main() -> int:
         errors += [math.log(row["predicted_ms"] / row["ms"]) for row in rows]
         print(f"{rows[0]['ms']:9.4f} chosen {best['ms']:9.4f} best, predicted {rows[0]['predicted_ms']:9.4f}  {problem['problem']}: "
               f"{rows[0]['configuration']} / {best['configuration']}, {rows[0]['registers']} registers, worst local {max(row['local_bytes'] for row in rows)}")
-    summary = {
-        "geometric_mean_loss": math.exp(sum(map(math.log, losses)) / len(losses)),
-        "worst_loss": max(losses),
-        "rms_log_error": math.sqrt(sum(error * error for error in errors) / len(errors)),
-    }
+    summary = {"rms_log_error": math.sqrt(sum(error * error for error in errors) / len(errors))}
+    if not arguments.random:
+        summary |= {"geometric_mean_loss": math.exp(sum(map(math.log, losses)) / len(losses)), "worst_loss": max(losses)}
     print(summary)
     header = evidence_header("bench/candidates.py", arguments.commit, specs)
-    (arguments.out / f"{arguments.solver}_candidates.json").write_text(json.dumps(header | {"summary": summary, "problems": problems}, indent=1) + "\n")
+    name = "warpgroup_tiles" if arguments.random else f"{arguments.solver}_candidates"
+    (arguments.out / f"{name}.json").write_text(json.dumps(header | {"summary": summary, "problems": problems}, indent=1) + "\n")
     return 1 if wrong else 0
 
 

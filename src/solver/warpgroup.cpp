@@ -5,7 +5,7 @@
 #include <span>
 
 #include "problem/text.hpp"
-#include "solver/warpgroup_tile.hpp"
+#include "solver/warpgroup_model.hpp"
 
 namespace tapconv {
 namespace {

@@ -35,8 +35,4 @@ namespace tapconv {
 /// The kernel of a tile.
 [[nodiscard]] KernelPlan warpgroup_plan(const Task& task, const shared::WarpgroupTile& tile, const DeviceModel& device);
 
-/// What the cost model makes of a tile.
-[[nodiscard]] Candidate warpgroup_estimate(const Task& task, const shared::WarpgroupTile& tile,
-                                           const DeviceModel& device);
-
 }  // namespace tapconv
