@@ -7,6 +7,9 @@ namespace tapconv::emulation {
 /// Ends the program.
 [[noreturn]] void fail(const char* what);
 
+/// Runs the kernel as the file LAUNCH says (launch.hpp), and writes the output tensor's bytes to OUTPUT.
+void run_file(const char* launch, const char* output);
+
 /// Lets the other fibers run. Whoever waits calls it until it need not wait any more.
 void yield();
 

@@ -1,5 +1,6 @@
 // Shared memory and the instructions that work on it: barriers, bulk copies, the tensor core of a warpgroup.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -86,34 +87,47 @@ std::vector<Issued> threads;
 
 Issued& mine() { return threads[my_rank() * blockDim.x + threadIdx.x]; }
 
-/// Element (row, k) of an operand: core matrices of 8 rows and 16 bytes. The tensor core ignores the low 13 bits.
-float element(unsigned long long descriptor, int row, int k) {
+using Row = std::array<float, 8>;
+
+/// What the tensor core sees of a number.
+float seen(unsigned bits) { return __builtin_bit_cast(float, bits & ~0x1fffu); }
+
+/// A row of an operand in shared memory: core matrices of 8 rows and 16 bytes.
+Row row_at(unsigned long long descriptor, int row) {
   const auto field = [descriptor](int shift) { return static_cast<unsigned>(descriptor >> shift & 0x3fffu) * 16; };
-  const unsigned address = field(0) + static_cast<unsigned>(k / 4) * field(16) +
-                           static_cast<unsigned>(row / 8) * field(32) + static_cast<unsigned>(row % 8 * 16 + k % 4 * 4);
-  unsigned bits;
-  std::memcpy(&bits, at(address), sizeof bits);
-  return __builtin_bit_cast(float, bits & ~0x1fffu);
+  const unsigned first = field(0) + static_cast<unsigned>(row / 8) * field(32) + static_cast<unsigned>(row % 8 * 16);
+  Row result;
+  for (unsigned unit = 0; unit < 2; ++unit) {
+    unsigned bits[4];
+    std::memcpy(bits, at(first + unit * field(16)), sizeof bits);
+    for (unsigned k = 0; k < 4; ++k) result[4 * unit + k] = seen(bits[k]);
+  }
+  return result;
 }
 
 /// The thread's own part of the result of an instruction of a group.
 void execute(std::size_t group, std::size_t number) {
   const Instruction& i = mine().groups[group][number];
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32 % 4);
-  // Of a row four threads have two channels each.
-  const auto from_registers = [&](int half, int k) {
-    const Issued& there = (&mine() - lane % 4)[k % 4];
-    return __builtin_bit_cast(float, there.groups.at(group).at(number).registers[half + k / 4 * 2] & ~0x1fffu);
+  // Of a row that comes from registers four threads have two channels each.
+  const auto from_registers = [&](int half) {
+    Row result;
+    for (int k = 0; k < 8; ++k) {
+      const Issued& there = (&mine() - lane % 4)[k % 4];
+      result[static_cast<std::size_t>(k)] = seen(there.groups.at(group).at(number).registers[half + k / 4 * 2]);
+    }
+    return result;
   };
-  for (int half = 0; half < 2; ++half) {
-    float row[8];
-    for (int k = 0; k < 8; ++k)
-      row[k] = i.registers ? from_registers(half, k) : element(i.a, 16 * warp + lane / 4 + 8 * half, k);
-    for (int j = 0; j < i.columns / 8; ++j) {
-      for (int e = 0; e < 2; ++e) {
+  Row rows[2];
+  for (int half = 0; half < 2; ++half)
+    rows[half] = i.registers ? from_registers(half) : row_at(i.a, 16 * warp + lane / 4 + 8 * half);
+  for (int j = 0; j < i.columns / 8; ++j) {
+    for (int e = 0; e < 2; ++e) {
+      const Row column = row_at(i.b, 8 * j + 2 * (lane % 4) + e);
+      for (int half = 0; half < 2; ++half) {
         float& d = i.d[4 * j + 2 * half + e];
         double sum = i.accumulate ? d : 0;
-        for (int k = 0; k < 8; ++k) sum += double{row[k]} * element(i.b, 8 * j + 2 * (lane % 4) + e, k);
+        for (std::size_t k = 0; k < 8; ++k) sum += double{rows[half][k]} * column[k];
         d = static_cast<float>(sum);
       }
     }

@@ -1,9 +1,5 @@
-// Runs a kernel that the host's compiler made (device.hpp), so that sanitizers see its every access:
-//
-//     program LAUNCH OUTPUT
-//
-// reads the file of launch.hpp and writes the output tensor's bytes. The threads of a cluster of blocks are fibers of
-// one host thread; each runs until it waits. Clusters run one after the other.
+// Runs a kernel that the host's compiler made (device.hpp), so that sanitizers see its every access. The threads of a
+// cluster of blocks are fibers of one host thread; each runs until it waits. Clusters run one after the other.
 #include <ucontext.h>
 
 #include <array>
@@ -142,10 +138,10 @@ void tapconv::ptx::barrier_arrive(int number, int threads) {
 }
 void tapconv::ptx::cluster_sync() { of_cluster.meet(static_cast<unsigned>(of_blocks.size()) * blockDim.x); }
 
-int main(int count, char** names) {
-  std::FILE* file = count == 3 ? std::fopen(names[1], "rb") : nullptr;
+void tapconv::emulation::run_file(const char* launch_name, const char* output_name) {
+  std::FILE* file = std::fopen(launch_name, "rb");
   Launch launch;
-  if (!file || std::fread(&launch, sizeof launch, 1, file) != 1) fail("usage: program LAUNCH OUTPUT");
+  if (!file || std::fread(&launch, sizeof launch, 1, file) != 1) fail("the launch cannot be read");
   const Memory input = read(file, launch.input), weight = read(file, launch.weight), bias = read(file, launch.bias);
   const Memory residual = read(file, launch.residual), output = read(file, launch.output);
   std::fclose(file);
@@ -165,7 +161,7 @@ int main(int count, char** names) {
   const long long clusters = launch.grid[0] * launch.grid[1] / launch.cluster;
   for (long long i = 0; i < clusters; ++i)
     run_cluster(fibers, launch, (launch.reversed ? clusters - 1 - i : i) * launch.cluster);
-  std::FILE* result = std::fopen(names[2], "wb");
+  std::FILE* result = std::fopen(output_name, "wb");
   const auto size = static_cast<std::size_t>(launch.output.bytes);
   if (!result || std::fwrite(output.data, 1, size, result) != size || std::fclose(result) != 0)
     fail("the output cannot be written");

@@ -345,7 +345,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "ConvTranspose2d(8, 16, 3, stride=2, padding=1, output_padding=1) @ 2?x8x5x9?"));
 
 /// Pixels from registers. A problem and a seed a shard.
-class RegistersEmulation : public ::testing::TestWithParam<std::tuple<const char*, int, const char*>> {};
+class RegistersEmulation : public ::testing::TestWithParam<std::tuple<std::string, int, std::string>> {};
 
 TEST_P(RegistersEmulation, IsRight) {
   const auto [text, seed, tiles] = GetParam();
@@ -386,7 +386,7 @@ INSTANTIATE_TEST_SUITE_P(
                       std::tuple{"Conv1d(32, 64, 1, math=tf32) @ 2?x32x64?", 3, "registers"}));
 
 /// Problems whose sums have parts, and how many.
-class WarpgroupParts : public ::testing::TestWithParam<std::pair<const char*, int>> {};
+class WarpgroupParts : public ::testing::TestWithParam<std::pair<std::string, int>> {};
 
 TEST_P(WarpgroupParts, AreAddedAlikeByABlockAndByACluster) {
   if (!Emulation::available()) GTEST_SKIP() << TAPCONV_TEST_COMPILER << " is not there";

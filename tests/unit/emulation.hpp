@@ -25,8 +25,6 @@ class Emulation {
     std::string pattern = (std::filesystem::temp_directory_path() / "tapconv-emulation-XXXXXX").string();
     if (!::mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder: " + pattern);
     folder_ = pattern;
-    for (const std::string part : {"run", "instructions"})
-      command(compiler_ + " -c " + sources_ + "/emulation/" + part + ".cpp -o " + path(part + ".o"));
   }
   ~Emulation() { std::filesystem::remove_all(folder_); }
   Emulation(const Emulation&) = delete;
@@ -42,8 +40,7 @@ class Emulation {
     const std::string type = "void (*const kernel)(tapconv::shared::Arguments)";
     std::ofstream(path(name + ".cpp")) << source.text << "extern " << type << ";\n"
                                        << type << " = " << source.entry << ";\n";
-    command(compiler_ + " -include device.hpp " + path(name + ".cpp") + " " + path("run.o") + " " +
-            path("instructions.o") + " -o " + path(name));
+    build(name);
   }
 
   /// Runs `body`, the statements of a main(), behind a kernel's source: what its functions compute. Throws what it
@@ -55,10 +52,7 @@ class Emulation {
                                           "void (*const kernel)(tapconv::shared::Arguments) = nullptr;\n"
                                           "int main() {\n"
                                        << body << "}\n";
-    if (!std::filesystem::exists(path("without_main.o")))
-      command(compiler_ + " -c -Dmain=unused " + sources_ + "/emulation/run.cpp -o " + path("without_main.o"));
-    command(compiler_ + " -include device.hpp " + path(name + ".cpp") + " " + path("without_main.o") + " " +
-            path("instructions.o") + " -o " + path(name));
+    build(name);
     command(path(name));
   }
 
@@ -97,6 +91,13 @@ class Emulation {
  private:
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
+  /// With the library of what every program needs but its kernel, and a main() unless it has one.
+  void build(const std::string& name) const {
+    command(TAPCONV_TEST_COMPILER " " TAPCONV_TEST_EMULATION_OPTIONS " -I " TAPCONV_TEST_DATA
+                                  "/emulation -I " TAPCONV_TEST_DATA "/../kernels -include device.hpp " +
+            path(name + ".cpp") + " " TAPCONV_TEST_EMULATION " -o " + path(name));
+  }
+
   /// Runs a shell command; throws its output if it fails.
   void command(const std::string& line) const {
     const std::string log = path(std::to_string(std::hash<std::string>{}(line)) + ".log");
@@ -127,11 +128,6 @@ class Emulation {
   }
 
   std::filesystem::path folder_;
-  std::string sources_ = TAPCONV_TEST_DATA;
-  std::string compiler_ = std::string(TAPCONV_TEST_COMPILER) +
-                          " -std=c++20 -O1 -g -w -ffp-contract=off -fno-strict-aliasing -fsanitize=address,undefined"
-                          " -fno-sanitize-recover=all -I " +
-                          sources_ + "/emulation -I " + sources_ + "/../kernels";
 };
 
 }  // namespace tapconv::testing
