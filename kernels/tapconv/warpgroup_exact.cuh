@@ -14,6 +14,8 @@ struct WarpgroupExact : WarpgroupLoad<Config> {
 
   static constexpr bool needed = tile.parts == 2 || shared::lacks_taps(Base::real);
 
+  static constexpr long long units_of_block = (long long)layout.chunks * layout.pairs * layout.pair;
+
   static bool is_finite(float value) { return (__builtin_bit_cast(unsigned, value) & 0x7f800000u) != 0x7f800000u; }
 
   // By fused multiply-adds. The weights are the sums of their parts.
@@ -23,24 +25,26 @@ struct WarpgroupExact : WarpgroupLoad<Config> {
     const float* const weights = static_cast<const float*>(arguments.tensors.weight);
     const typename Config::Input* const input =
         static_cast<const typename Config::Input*>(arguments.tensors.input) + place.image * strides.outer;
-    const long long block = group * layout.channel_blocks + channel / layout.block_channels;
+    const float* const block =
+        weights + 4 * (group * layout.channel_blocks + channel / layout.block_channels) * units_of_block;
     const shared::ForwardChannel of = shared::forward_channel(Base::real, int(channel));
     float sum = 0;
 #pragma unroll 1
-    for (long long c = 0; c < shape.in_channels; ++c) {
+    for (int c = 0; c < shape.in_channels; ++c) {
 #pragma unroll 1
       for (int tap = 0; tap < layout.taps; ++tap) {
-        long long place_of_tap = 0;
-        if (!Base::template add_tap<0>(of, tap, {}, place_of_tap) ||
-            !Base::template add_tap<1>(of, tap, {}, place_of_tap) ||
-            !Base::template add_tap<2>(of, tap, {}, place_of_tap))
+        long long unused = 0;
+        if (!Base::template add_tap<0>(of, tap, {}, unused) || !Base::template add_tap<1>(of, tap, {}, unused) ||
+            !Base::template add_tap<2>(of, tap, {}, unused))
           continue;
-        const long long pair =
-            (block * layout.chunks + c / (8 * tile.steps)) * layout.pairs + tap * tile.steps + c / 8 % tile.steps;
-        const long long unit = pair * layout.pair + c / 4 % 2 * layout.block_channels + channel % layout.block_channels;
-        float weight = weights[4 * unit + c % 4];
+        const long long pair = c / (8 * tile.steps) * (long long)layout.pairs + (tap * tile.steps + c / 8 % tile.steps);
+        const float* const at =
+            block +
+            4 * (pair * layout.pair + (c / 4 % 2 * layout.block_channels + int(channel) % layout.block_channels)) +
+            c % 4;
+        float weight = *at;
         if constexpr (tile.parts == 2)
-          weight += weights[4 * (unit + layout.pair_part) + c % 4];
+          weight += at[4 * layout.pair_part];
         else
           weight = seen(__builtin_bit_cast(unsigned, weight));
         long long from = (group * shape.in_channels + c) * strides.inner;

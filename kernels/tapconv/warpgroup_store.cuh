@@ -13,6 +13,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
   using typename Base::Geometry, typename Base::Place, typename Base::Sums, typename Base::Tile;
   using Output = typename Config::Output;
   using Epilogue = tapconv::Epilogue<Config>;
+  using Channel = shared::ForwardChannel;
   using Exact = WarpgroupExact<Config>;
 
   // A unit: the output channels and pixels, of one segment and block of channels, that `threads` threads store at once.
@@ -61,40 +62,37 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     }
 
     // From the first channel's to another one's.
-    static long long distance(const shared::Strides& strides, int channel) {
-      if constexpr (scattered) {
-        const shared::ForwardChannel of = shared::forward_channel(Base::real, channel);
-        return of.channel * strides.inner + origin<0>(of) * strides.axis[0] + origin<1>(of) * strides.axis[1] +
-               origin<2>(of) * strides.axis[2];
-      }
-      return channel * strides.inner;
+    static long long distance(const shared::Strides& strides, const Channel& of) {
+      const long long channel = of.channel * strides.inner;
+      if constexpr (!scattered) return channel;
+      return channel + origin<0>(of) * strides.axis[0] + origin<1>(of) * strides.axis[1] +
+             origin<2>(of) * strides.axis[2];
     }
     template <int i>
-    static long long origin(const shared::ForwardChannel& of) {
-      return shared::forward_class(Base::real.axis[i], of.number[i]).origin;
+    static long long origin(const Channel& of) {
+      return shared::forward_origin(Base::real.axis[i], of.number[i]);
     }
 
     // Not all classes have as many outputs. `axes` are those that count.
     template <int axes = 3>
-    bool has(int channel) const {
+    bool has(const Channel& of) const {
       if constexpr (!scattered) return true;
-      const shared::ForwardChannel of = shared::forward_channel(Base::real, channel);
       return has_along<0>(of) && has_along<1>(of) && (axes < 3 || has_along<2>(of));
     }
     template <int i>
-    bool has_along(const shared::ForwardChannel& of) const {
+    bool has_along(const Channel& of) const {
       return place.at[i] * Geometry::template step<i> + origin<i>(of) < geometry.template whole_output<i>();
     }
 
-    Output* at(int channel) const {
-      return static_cast<Output*>(tensors.output) + output + distance(geometry.output_strides(), channel);
+    Output* at(const Channel& of) const {
+      return static_cast<Output*>(tensors.output) + output + distance(geometry.output_strides(), of);
     }
 
     // What is stored of the staged sum `sums[pixel]` of a channel, `further` along W.
-    Output value(const float* sums, int pixel, int channel, int further = 0) const {
+    Output value(const float* sums, int pixel, const Channel& of, int further = 0) const {
       const shared::Strides strides = geometry.residual_strides();
       return Epilogue::finish(sums[pixel], sums[most_pixels],
-                              residual + distance(strides, channel) + further * strides.axis[2], tensors);
+                              residual + distance(strides, of) + further * strides.axis[2], tensors);
     }
   };
 
@@ -172,8 +170,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     void ask_bias(int warpgroup, int number) {
       const int c = channel_of_unit(warpgroup, number) + thread();
       if (thread() < channels && c < shape.out_channels)
-        bias = Epilogue::bias(at.group * Base::real.out_channels + shared::forward_channel(Base::real, c).channel,
-                              arguments.tensors);
+        bias = Epilogue::bias(at.group * Base::real.out_channels + channel_of_index(c).channel, arguments.tensors);
     }
 
     void enter(int warpgroup, int number) {
@@ -188,7 +185,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
         const int rest = left - pixel * interleaved;
         count = rest < held * interleaved ? rest : held * interleaved;
         if constexpr (!scattered) {
-          lead = outputs_before_sector(run.at(channel) + pixel);
+          lead = outputs_before_sector(run.at(channel_at(0)) + pixel);
           lead_step = -int(geometry.output_strides().inner % 8);
         }
       }
@@ -215,6 +212,15 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
     }
     int end_of_share() const {
       return int(at.channel) + ((channel - int(at.channel)) / tile.columns) * tile.columns + first_column() + share;
+    }
+
+    static Channel channel_of_index(int index) { return shared::forward_channel(Base::real, index); }
+    Channel channel_at(int c) const { return channel_of_index(channel + c); }
+
+    // Of a channel of the unit, at a place that exists: what is staged as `pixel`.
+    void store_output(const Target& to, int c, const float* staging, int pixel) const {
+      const Channel of = channel_at(c);
+      if (has(c) && to.has(of)) *to.at(of) = to.value(staging + c * pitch, pixel, of);
     }
 
     Target target(const Place& place) const { return {geometry, arguments.tensors, at.group, place}; }
@@ -291,32 +297,32 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
 #pragma unroll
         for (int i = 0; i < at_once; ++i) {
           const int c = (thread() / 32 + (turn + i) * (threads / 32)) * interleaved;
-          if (has(c) && run.template has<2>(channel + c)) store_channel(c, lane, staging + c * pitch);
+          if (has(c) && run.template has<2>(channel_at(c))) store_channel(c, lane, staging + c * pitch);
         }
       }
     }
     // From channel `c` on, the first one of the run.
     void store_channel(int c, int lane, const float* sums) const {
-      Output* const to = first_of_run(c);
+      const Channel of = channel_at(c);
+      Output* const to = first_of_run(c, of);
       const int lead = lead_of(c, to);
-      const auto store_output = [&](int o) {
-        if (o < count)
-          to[o] = run.value(sums + o % interleaved * pitch, o / interleaved, channel + c, pixel * interleaved + o);
+      const auto store_one = [&](int o) {
+        if (o < count) to[o] = run.value(sums + o % interleaved * pitch, o / interleaved, of, pixel * interleaved + o);
       };
-      if (lane < lead) store_output(lane);
+      if (lane < lead) store_one(lane);
       int from = lead + lane;
       ptx::forget(from);  // so that there is one address, and distances from it
       if constexpr (is_light) {
 #pragma unroll
-        for (int o = 0; o < pixels * interleaved; o += 32) store_output(from + o);
+        for (int o = 0; o < pixels * interleaved; o += 32) store_one(from + o);
       } else {
 #pragma unroll 1
-        for (int o = 0; o < pixels * interleaved; o += 32) store_output(from + o);
+        for (int o = 0; o < pixels * interleaved; o += 32) store_one(from + o);
       }
     }
-    Output* first_of_run(int c) const {
-      if constexpr (scattered) return run.at(channel + c) + pixel * interleaved;
-      return run.at(channel) + pixel + c * geometry.output_strides().inner;
+    Output* first_of_run(int c, const Channel& of) const {
+      if constexpr (scattered) return run.at(of) + pixel * interleaved;
+      return run.at(channel_at(0)) + pixel + c * geometry.output_strides().inner;
     }
 
     // Channels are neighbours.
@@ -327,8 +333,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
       for (int p = thread() / channels; p < held; p += threads / channels) {
         const Place place = this->place(p);
         if (!place.exists) continue;
-        const Target to = target(place);
-        if (to.has(channel + c)) *to.at(channel + c) = to.value(staging + c * pitch, p, channel + c);
+        store_output(target(place), c, staging, p);
       }
     }
 
@@ -349,7 +354,7 @@ struct WarpgroupStore : WarpgroupTiles<Config> {
         const Target to = target(place);
         const auto store_turn = [&](int turn) {
           const int c = (thread() / lanes + turn * apart) * interleaved + o % interleaved;
-          if (has(c) && to.has(channel + c)) *to.at(channel + c) = to.value(staging + c * pitch, p, channel + c);
+          store_output(to, c, staging, p);
         };
         if constexpr (is_light) {
 #pragma unroll

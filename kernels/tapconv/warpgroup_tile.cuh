@@ -164,7 +164,7 @@ struct WarpgroupTiles {
                       long long& place) {
     long long position = tap_along<i>(tap);
     if constexpr (real.transposed)
-      position = shared::forward_tap(real.axis[i], shape.axis[i], channel.number[i], position);
+      position = shared::forward_tap(real.axis[i], shape.axis[i], channel.number[i], tap_along<i>(tap));
     place += position * strides.axis[i];
     return position >= 0;
   }

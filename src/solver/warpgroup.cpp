@@ -15,9 +15,10 @@ std::string tile_member(const shared::WarpgroupTile& t) {
       "  static constexpr shared::WarpgroupTile tile = {{.pixels_are_rows = {}, .from_registers = {}, .columns = {}, "
       ".channel_blocks = {}, "
       ".segments = {}, .split_channels = {}, .images = {}, .extent = {{{}, {}, {}}}, .along_rows = {}, .steps = {}, "
-      ".pairs = {}, .input_stages = {}, .weight_stages = {}, .parts = {}{}}};\n",
+      ".pairs = {}, .input_stages = {}, .weight_stages = {}, .parts = {}{}{}}};\n",
       t.pixels_are_rows, t.from_registers, t.columns, t.channel_blocks, t.segments, t.split_channels, t.images,
       t.extent[0], t.extent[1], t.extent[2], t.along_rows, t.steps, t.pairs, t.input_stages, t.weight_stages, t.parts,
+      t.scattered ? ", .scattered = true" : "",
       t.splits == 1 ? "" : fmt::format(", .splits = {}, .cluster = {}", t.splits, t.cluster));
 }
 

@@ -73,8 +73,14 @@ Candidate warpgroup_estimate(const Task& task, const shared::WarpgroupTile& tile
   const double compute_ms =
       (std::ceil(waves) * clocks + costs.fill_clocks) / (costs.sustained_clock * device.facts.sm_clock_khz);
 
-  double useful = static_cast<double>(task.problem.out_channels) * static_cast<double>(sizes.batch);
+  // Outputs, and those that a tap reaches.
+  double useful = static_cast<double>(task.problem.out_channels) * static_cast<double>(sizes.batch), computed = useful;
   for (const long long output : sizes.output) useful *= static_cast<double>(output);
+  for (int axis = 0; axis < task.problem.rank; ++axis) {
+    double reached = 0;
+    for (const TapAxis& part : lower_axis(task.problem, axis)) reached += static_cast<double>(part.grid);
+    computed *= reached;
+  }
   const auto output_bytes = static_cast<double>(element_bytes(task.problem.out_dtype));
   const bool kept = useful * output_bytes <= costs.kept_byte;
   double memory_ms = 1e3 * work(task.problem).byte / (costs.memory_share * device.ceilings.reach_byte_per_s);
@@ -95,7 +101,7 @@ Candidate warpgroup_estimate(const Task& task, const shared::WarpgroupTile& tile
           .predicted_ms = compute_ms + memory_ms - (kept ? 0 : costs.hidden * std::min(compute_ms, memory_ms)) +
                           costs.launch_ms + packing,
           .waves = waves,
-          .edge_waste = 1 - useful / (count * outputs)};
+          .edge_waste = 1 - computed / (count * outputs)};
 }
 
 }  // namespace tapconv

@@ -62,6 +62,7 @@ class Enumeration {
         sizes_(warpgroup_sizes(task, sizes_of(task.problem, task.strided))),
         shared_bytes_(device.facts.shared_per_block_opt_in) {
     parts_ = task.problem.contract == Contract::tf32 ? 1 : 2;
+    scattered_ = shared::is_scattered(shape_of(task));
   }
 
   std::vector<WarpgroupTile> all() {
@@ -102,6 +103,7 @@ class Enumeration {
     if (tile.splits != reduction.splits) return false;
     tile.steps = reduction.steps;
     tile.parts = parts_;
+    tile.scattered = scattered_;
     return (!shared::is_promoted(tile) || tile.pairs == reduction.promoted) && is_legal(tile);
   }
 
@@ -205,6 +207,7 @@ class Enumeration {
     const Reduction reduction = this->reduction();
     tile.steps = reduction.steps;
     tile.parts = parts_;
+    tile.scattered = scattered_;
     tile.splits = reduction.splits;
     tile.pairs = 1;
     tile.input_stages = input_stages;
@@ -253,6 +256,7 @@ class Enumeration {
   shared::Sizes sizes_;
   std::int64_t shared_bytes_;
   int parts_ = 1;
+  bool scattered_ = false;
   std::vector<WarpgroupTile> tiles_;
 };
 

@@ -132,6 +132,42 @@ TEST(Warpgroup, StoresWholeRowsOrThoseOfTaps) {
   EXPECT_FALSE(axis(5, 1, 0, 1).in_fours);
 }
 
+// Every output that a tap reaches is one place of one class, and each of its taps is one of the forward convolution's.
+TEST(Forward, HasEveryTapOfEveryOutputOnce) {
+  const auto expect_right = [](long long input, long long kernel, long long stride, long long dilation,
+                               long long padding) {
+    SCOPED_TRACE(fmt::format("{} {} {} {} {}", input, kernel, stride, dilation, padding));
+    const long long output = (input - 1) * stride + dilation * (kernel - 1) + 1 - padding;
+    if (output < 1) return;
+    const Problem problem =
+        parse_problem(fmt::format("ConvTranspose1d(8, 8, {}, stride={}, dilation={}, padding=(({},0),)) @ 1x8x{}",
+                                  kernel, stride, dilation, padding, input));
+    const shared::Axis axis = shared_axis(problem, 0), forward = shared::forward_axis(axis);
+    std::set<std::array<long long, 3>> expected, found;  // output, position, filter's tap
+    for (long long i = 0; i < input; ++i)
+      for (long long t = 0; t < kernel; ++t) {
+        const long long o = i * stride + t * dilation - padding;
+        if (o >= 0 && o < axis.output) expected.insert({o, i, t});
+      }
+    for (int c = 0; c < shared::tap_classes(axis, true); ++c) {
+      const long long origin = shared::forward_origin(axis, c);
+      EXPECT_EQ(shared::forward_class(axis, c).origin, origin);
+      for (long long q = 0; q < forward.output && origin + q * stride < axis.output; ++q)
+        for (int u = 0; u < forward.kernel; ++u) {
+          const long long t = shared::forward_tap(axis, forward, c, u);
+          const long long i = q + u * forward.dilation - forward.padding;
+          if (t < 0 || i < 0 || i >= input) continue;
+          EXPECT_TRUE(found.insert({origin + q * stride, i, t}).second);
+        }
+    }
+    EXPECT_EQ(expected, found);
+  };
+  for (long long kernel = 1; kernel <= 7; ++kernel)
+    for (long long stride = 1; stride <= 6; ++stride)
+      for (long long dilation = 1; dilation <= 4; ++dilation)
+        for (const long long padding : {-3, 0, 1, 2, 5}) expect_right(9, kernel, stride, dilation, padding);
+}
+
 int splits_of(const std::string& text) { return warpgroup_tiles(task_of(text), device()).front().splits; }
 
 TEST(Warpgroup, CutsSumsUpWhereOneImageLeavesTheDeviceIdle) {

@@ -27,6 +27,16 @@ constexpr TapClass forward_class(const Axis& axis, long long number) {
 // Whether the outputs of all classes of an axis follow each other: place q of class c is output classes*q + c.
 constexpr bool is_interleaved(const Axis& axis) { return axis.tap_step == axis.stride && axis.kernel >= axis.stride; }
 
+// The first output of class `number`, as forward_class() has it.
+constexpr long long forward_origin(const Axis& axis, int number) {
+  if (is_interleaved(axis)) return number;
+  const long long begin = (axis.stride - axis.padding % axis.stride) % axis.stride, step = axis.dilation % axis.stride;
+  // Most are small: 32 bits are a division of few instructions.
+  if (axis.stride <= 1 << 15)
+    return (number * static_cast<int>(step) + static_cast<int>(begin)) % static_cast<int>(axis.stride);
+  return (number * step + begin) % axis.stride;
+}
+
 // The forward convolution's axis of a transposed one.
 constexpr Axis forward_axis(const Axis& axis) {
   const long long dilation = -tap_class(axis, true, 0).offset_step;  // of every class
@@ -52,13 +62,18 @@ constexpr Axis forward_axis(const Axis& axis) {
           .inside = axis.inside && axis.stride == 1};
 }
 
-// The filter's position that is tap `tap` of class `number` of an axis; -1 if the class lacks it.
-constexpr long long forward_tap(const Axis& axis, const Axis& forward, long long number, long long tap) {
-  const TapClass part = forward_class(axis, number);
-  const long long distance = part.first_offset - (tap * forward.dilation - forward.padding);
-  const long long of_class = distance / -part.offset_step;
-  if (distance % part.offset_step != 0 || of_class < 0 || of_class >= part.taps) return -1;
-  return part.first_tap + part.tap_step * of_class;
+// The filter's position that is tap `tap` of class `number` of an axis; -1 if the class lacks it. An output that lies
+// `origin` behind the stride's multiple q meets input q + offset through the tap t for which
+// origin = offset*stride + t*dilation - padding.
+constexpr long long forward_tap(const Axis& axis, const Axis& forward, int number, int tap) {
+  const long long offset = tap * forward.dilation - forward.padding;
+  const long long distance = forward_origin(axis, number) + axis.padding - offset * axis.stride;
+  // Of 32 bits where that is known to do.
+  const bool is_short = axis.kernel * axis.dilation < 1 << 30;
+  if (distance < 0 || distance >= axis.kernel * axis.dilation) return -1;
+  const long long position =
+      is_short ? static_cast<int>(distance) / static_cast<int>(axis.dilation) : distance / axis.dilation;
+  return position * axis.dilation == distance ? position : -1;
 }
 
 // Of the forward convolution's output channels, of which there are less than 2^31, W's classes count fastest, then the

@@ -21,9 +21,10 @@ struct WarpgroupTile {
   int steps = 0;                   // of 8 input channels in a chunk of the reduction
   int pairs = 0;                   // (tap, step) pairs in a stage of weights
   int input_stages = 0, weight_stages = 0;
-  int parts = 0;    // of an operand: 1, or 2 (3xTF32)
-  int splits = 1;   // parts that the chunks of a sum are cut into, at most: see reduction_splits()
-  int cluster = 1;  // blocks that compute the parts of a tile: one all of them, or `splits` blocks a part each
+  int parts = 0;           // of an operand: 1, or 2 (3xTF32)
+  bool scattered = false;  // outputs lie apart, see is_scattered(): storing them takes registers
+  int splits = 1;          // parts that the chunks of a sum are cut into, at most: see reduction_splits()
+  int cluster = 1;         // blocks that compute the parts of a tile: one all of them, or `splits` blocks a part each
 };
 
 // Whether every stage's sums are added to binary32 ones.
@@ -54,7 +55,8 @@ constexpr int computing_registers(const WarpgroupTile& tile) {
   // Found by compiling: with fewer ptxas spills. Loaders need 72.
   const int sums = sum_registers(tile),
             others = is_promoted(tile) || tile.splits > 1 ? (sums <= 144 ? 64 : 56) : (tile.pixels_are_rows ? 56 : 48);
-  const int wanted = (sums + others + fragment_registers(tile) + (tile.from_registers ? 8 : 0)) / 8 * 8;
+  const int wanted =
+      (sums + others + fragment_registers(tile) + (tile.from_registers ? 8 : 0) + (tile.scattered ? 8 : 0)) / 8 * 8;
   return wanted < 176 ? 176 : wanted;
 }
 constexpr int loading_registers(const WarpgroupTile& tile) { return 3 * 168 - 2 * computing_registers(tile); }
