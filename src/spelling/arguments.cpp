@@ -120,6 +120,8 @@ void read_shape(Cursor& cursor, Draft& draft) {
     }
     Size& size = sizes[count++];
     size.place = cursor.position();
+    if (Cursor ahead = cursor; ahead.accept('?'))
+      cursor.fail_at(size.place, "the shape has a dynamic size without a number; valid: a likely one before it, 64?");
     size.value = cursor.integer("shape", valid);
     size.dynamic = cursor.accept('?');
   } while (cursor.accept(separator) && (closed || !(closed = cursor.accept(close))));

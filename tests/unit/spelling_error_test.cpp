@@ -249,6 +249,9 @@ TEST(SpellingErrors, PointAtTheCause) {
       "the shape has C = 4?; valid: in_channels = 4\n"
       "  Conv2d(4, 4, 3) @ 1?x4?x9x9\n"
       "                       ^",
+      "the shape has a dynamic size without a number; valid: a likely one before it, 64?\n"
+      "  Conv2d(4, 4, 3) @ 1x4x?x9\n"
+      "                        ^",
       "unexpected '?'; valid: 'x' in NxCxHxW\n"
       "  Conv2d(4, 4, 3) @ 1??x4x9x9\n"
       "                      ^",
