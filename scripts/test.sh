@@ -35,7 +35,7 @@ build() {
 tests_of() { ctest --preset "$@" --parallel "$(nproc)"; }
 
 # What a sanitizer of the tests themselves adds nothing to: compilers' work, kernels that run under sanitizers of their own, and
-# statistics over many draws of what other tests run once.
+# statistics over many draws, and long lists, of what other tests run once.
 outside='KernelsCompile|Emulation|WarpgroupParts|WarpgroupSources|command_line.bench_suite|Honest\.|DiagnosisHonest\.|NamesEveryOneOfAHundred|NoiseAloneIsSeldom|CpuCheck|CpuLists|RankTest.Keeps|WrongArithmetic.*36864'
 
 # cuDNN's own leaks have no names to suppress, so leaks are not looked for in the tests that load it.
