@@ -28,7 +28,7 @@ extern "C" __global__ void hasty(const __grid_constant__ tapconv::shared::Argume
                                     .entry = "hasty"};
     return {.source = source,
             .launch = [](const shared::Sizes&) { return cuda::LaunchShape{}; },
-            .packing = KernelPlan::Packing{.source = source, .launch = {}, .bytes = sizeof(float)},
+            .packing = KernelPlan::Packing{.source = source, .launch = {}, .bytes = sizeof(float), .layout = {}},
             .k_order = {}};
   }
 };
