@@ -15,6 +15,7 @@ inline void forget(const T*& value) {
   asm volatile("" : "+l"(value));
 }
 inline void forget(int& value) { asm volatile("" : "+r"(value)); }
+inline void forget(unsigned& value) { asm volatile("" : "+r"(value)); }
 inline void forget(float& value) { asm volatile("" : "+f"(value)); }
 
 // Makes the compiler keep a register until here: it does not know that an instruction that was issued may still read
@@ -23,6 +24,9 @@ inline void keep(unsigned value) { asm volatile("" ::"r"(value) : "memory"); }
 
 // A value that the whole warp has, told to the compiler.
 inline int uniform(int value) { return __shfl_sync(~0u, value, 0); }
+
+// Whether all threads of the warp, which meet here, say so.
+inline bool all_of_warp(bool condition) { return __all_sync(~0u, condition); }
 
 // Between binary32 and the 16-bit types, given as their bits; to nearest, ties to even.
 inline float cvt_f32_f16(unsigned short bits) {
@@ -59,6 +63,13 @@ inline unsigned long long globaltimer() {
 inline unsigned char* dynamic_shared() {
   extern __shared__ __align__(128) unsigned char memory[];
   return memory;
+}
+
+// A number of shared memory.
+inline float ld_shared(unsigned address) {
+  float value;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(address) : "memory");
+  return value;
 }
 
 // 16 bytes to shared memory.

@@ -75,12 +75,15 @@ struct Warpgroup : WarpgroupTiles<Config> {
     const Geometry geometry{arguments.sizes};
     const Tiles all = Base::tiles(geometry);
     unsigned char* const memory = ptx::dynamic_shared();
-    const unsigned inputs = ptx::shared_address(memory);
+    // Kept in registers: the compiler would find out the block's place in the shared window for each use.
+    unsigned inputs = ptx::shared_address(memory), barrier = ptx::shared_address(barriers);
+    ptx::forget(inputs);
+    ptx::forget(barrier);
     const unsigned weights = inputs + unit * tile.input_stages * layout.input_stage;
     unsigned char* const after =
         memory + unit * (tile.input_stages * layout.input_stage + tile.weight_stages * layout.weight_stage);
     auto* const sources = reinterpret_cast<typename Load::Source*>(after + layout.staging_bytes);
-    const InputBarriers of_inputs{ptx::shared_address(barriers)};
+    const InputBarriers of_inputs{barrier};
     const WeightBarriers of_weights{of_inputs.address + InputBarriers::bytes};
     const unsigned of_parts = of_weights.address + WeightBarriers::bytes;
     if (threadIdx.x == 0) {
@@ -95,7 +98,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
       ptx::setmaxnreg_inc<shared::computing_registers(tile)>();
       const int warp = ptx::uniform(threadIdx.x / 32);
       auto parts = Parts::adder(after + layout.staging_bytes + layout.sources_bytes, of_parts);
-      compute(arguments, geometry, all, memory, weights, of_inputs, of_weights, warp / 4, parts,
+      compute(arguments, geometry, all, inputs, weights, of_inputs, of_weights, warp / 4, parts,
               reinterpret_cast<float*>(after) + warp / (Store::threads / 32) * (Store::channels * Store::pitch));
     } else {
       ptx::setmaxnreg_dec<shared::loading_registers(tile)>();
@@ -132,13 +135,13 @@ struct Warpgroup : WarpgroupTiles<Config> {
   };
 
   // Part 0 of a stage's operands, at the first segment and block of channels of a warpgroup: a descriptor, of pixels
-  // that come from registers what the thread reads. Distances are in units, of these in elements.
-  static auto pixels_at(const unsigned char* inputs, int slot) {
-    const unsigned char* const stage = inputs + unit * slot * layout.input_stage;
+  // that come from registers the address of what the thread reads. Distances are in units, of these in elements.
+  static auto pixels_at(unsigned inputs, int slot) {
+    const unsigned stage = inputs + unit * slot * layout.input_stage;
     if constexpr (tile.from_registers)
-      return reinterpret_cast<const float*>(stage) + Registers::place();
+      return stage + 4 * Registers::place();
     else
-      return Descriptor(ptx::shared_address(stage), unit * layout.pixel_pitch, unit * layout.group_pitch);
+      return Descriptor(stage, unit * layout.pixel_pitch, unit * layout.group_pitch);
   }
   static Descriptor channels_at(unsigned weights, int slot, int warpgroup) {
     const int first = tile.split_channels ? warpgroup * tile.channel_blocks * instruction_channels : 0;
@@ -176,16 +179,18 @@ struct Warpgroup : WarpgroupTiles<Config> {
       (!shared::is_promoted(tile) || tile.from_registers) &&
       layout.pairs * tile.segments * tile.channel_blocks * (shared::is_promoted(tile) ? 3 : 1) <= 32;
 
-  // Registers that an instruction reads are written when it has ended: of a stage's two halves one is loaded while the
+  // Whether pixels of a stage are read from shared memory while the stage before is multiplied.
+  static constexpr bool fetches = tile.from_registers && !shared::is_promoted(tile);
+  // Registers that an instruction reads are written when it has ended: of a stage's two halves one is rounded while the
   // other is multiplied.
   static constexpr int halves = tile.from_registers && tile.pairs > 1 ? 2 : 1;
   static constexpr int pairs_of_half = shared::ceil_divide(tile.pairs, halves);
 
   // `parts` is what Parts::adder() made.
   template <class Adder>
-  static void compute(const shared::Arguments& arguments, const Geometry& geometry, const Tiles& all,
-                      const unsigned char* inputs, unsigned weights, const InputBarriers& of_inputs,
-                      const WeightBarriers& of_weights, int warpgroup, Adder& parts, float* staging) {
+  static void compute(const shared::Arguments& arguments, const Geometry& geometry, const Tiles& all, unsigned inputs,
+                      unsigned weights, const InputBarriers& of_inputs, const WeightBarriers& of_weights, int warpgroup,
+                      Adder& parts, float* staging) {
     Ring<tile.input_stages> input;
     Ring<tile.weight_stages> weight;
     int segments[tile.segments];
@@ -208,12 +213,24 @@ struct Warpgroup : WarpgroupTiles<Config> {
         }
       }
       [[maybe_unused]] typename Registers::template Fragments<pairs_of_half, tile.segments> fragments[halves];
+      [[maybe_unused]] typename Registers::template Values<tile.pairs, tile.segments> values;  // of the next stage
+      const auto fetch = [&](int number) {
+        if constexpr (fetches) {
+          if (number == 0) ptx::mbarrier_wait(of_inputs.full(input.slot), input.parity);
+          with_pairs(number,
+                     [&](int pairs) { load_values(values, pixels_at(inputs, input.slot), segments, number, pairs); });
+          if (number + 1 < layout.stages) return;
+          release(of_inputs, input.slot, true);
+          input.advance();
+        }
+      };
+      fetch(0);
       // Stages that instructions of the last group still read.
       int reading_weights = -1, reading_inputs = -1;
 #pragma unroll 1
       for (int chunk = part.begin(); chunk < part.end(); ++chunk) {
-        ptx::mbarrier_wait(of_inputs.full(input.slot), input.parity);
-        const auto pixels = pixels_at(inputs, input.slot);
+        if constexpr (!fetches) ptx::mbarrier_wait(of_inputs.full(input.slot), input.parity);
+        [[maybe_unused]] const auto pixels = pixels_at(inputs, input.slot);
         [[maybe_unused]] StageFragments promoted;
         if constexpr (shared::is_promoted(tile) && tile.from_registers) load_promoted(promoted, pixels, segments, 0, 0);
         const auto stage = [&](int number, int pairs) {
@@ -228,12 +245,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
               // The last stage of a chunk may end within its first half.
               const int middle = pairs_of_half < pairs ? pairs_of_half : pairs;
               const int begin = half == 0 ? 0 : middle, end = half + 1 < halves ? middle : pairs;
-              if constexpr (tile.from_registers) {
-#pragma unroll
-                for (int s = 0; s < tile.segments; ++s)
-                  fragments[half].load(end - begin, s, pixels + segments[s],
-                                       [&](int p) { return pair_pixels(number * tile.pairs + begin + p); });
-              }
+              if constexpr (fetches) fragments[half].round(values, begin, end - begin);
               ptx::wgmma_fence();
 #pragma unroll
               for (int p = begin; p < end; ++p) {
@@ -246,7 +258,7 @@ struct Warpgroup : WarpgroupTiles<Config> {
                       multiply(sums[s][b], operand, channels + p * layout.pair + b * instruction_channels,
                                chunk - part.begin() + pair > 0);
                     };
-                    if constexpr (tile.from_registers)
+                    if constexpr (fetches)
                       multiply_by(fragments[half].at[p - begin][s][0]);
                     else
                       multiply_by(pixels + segments[s] + pair_pixels(pair));
@@ -254,9 +266,13 @@ struct Warpgroup : WarpgroupTiles<Config> {
                 }
               }
               ptx::wgmma_commit_group();
+              if (half + 1 == halves && number + 1 < layout.stages)
+                fetch(number + 1);
+              else if (half + 1 == halves && chunk + 1 < part.end())
+                fetch(0);
               constexpr int going_on = tile.from_registers && halves == 1 ? 0 : 1;
               ptx::wgmma_wait_group<going_on>();
-              if constexpr (tile.from_registers) fragments[halves - 1 - half].keep();
+              if constexpr (fetches) fragments[halves - 1 - half].keep();
               release(of_weights, reading_weights, !Load::resident && reading_weights >= 0);
               release(of_inputs, reading_inputs, reading_inputs >= 0);
               reading_weights = reading_inputs = -1;
@@ -274,16 +290,18 @@ struct Warpgroup : WarpgroupTiles<Config> {
           for (int number = 0; number + 1 < layout.stages; ++number) stage(number, tile.pairs);
           stage(layout.stages - 1, Load::last_pairs);
         }
-        if constexpr (shared::is_promoted(tile) || tile.from_registers)
-          release(of_inputs, input.slot, true);
-        else
-          reading_inputs = input.slot;
-        input.advance();
+        if constexpr (!fetches) {
+          if constexpr (shared::is_promoted(tile))
+            release(of_inputs, input.slot, true);
+          else
+            reading_inputs = input.slot;
+          input.advance();
+        }
       }
       Turns::give(warpgroup, part, all);
       if constexpr (!shared::is_promoted(tile)) {
         ptx::wgmma_wait_group<0>();
-        if constexpr (tile.from_registers) fragments[halves - 1].keep();
+        if constexpr (fetches) fragments[halves - 1].keep();
         release(of_weights, reading_weights, !Load::resident);
         release(of_inputs, reading_inputs, reading_inputs >= 0);
       }
@@ -340,15 +358,28 @@ struct Warpgroup : WarpgroupTiles<Config> {
     }
   }
 
-  static void load_promoted(StageFragments& fragments, const float* pixels, const int (&segments)[tile.segments],
+  static void load_promoted(StageFragments& fragments, unsigned pixels, const int (&segments)[tile.segments],
                             int segment, int number) {
-    const auto load = [&](int pairs) {
-      fragments.load(pairs, 0, pixels + segments[segment], [&](int p) { return pair_pixels(number * tile.pairs + p); });
-    };
+    with_pairs(number, [&](int pairs) {
+      typename Registers::template Values<tile.pairs, 1> values;
+      load_values(values, pixels, segments + segment, number, pairs);
+      fragments.round(values, 0, pairs);
+    });
+  }
+
+  // Those of a stage of the chunk, which has so many pairs.
+  template <class Values>
+  static void load_values(Values& values, unsigned pixels, const int* segments, int number, int pairs) {
+    values.load(pairs, pixels, segments, [&](int p) { return pair_pixels(number * tile.pairs + p); });
+  }
+
+  // Calls `act` with how many pairs a stage of a chunk has, as a constant.
+  template <class Act>
+  static void with_pairs(int number, const Act& act) {
     if (Load::last_pairs == tile.pairs || number + 1 < layout.stages)
-      load(tile.pairs);
+      act(tile.pairs);
     else
-      load(Load::last_pairs);
+      act(Load::last_pairs);
   }
 
   // Of one lane of a warp.

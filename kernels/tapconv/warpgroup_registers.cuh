@@ -83,36 +83,55 @@ struct WarpgroupRegisters : WarpgroupLoad<Config> {
     }
   }
 
-  // A thread's share of the operands of some pairs: of a segment's 64 pixels x 8 channels those of rows lane / 4 (and 8
-  // further) of its warp's 16, and channels lane % 4 (and 4 further).
+  // A thread's share of the pixels of some pairs, as they are: of a segment's 64 pixels x 8 channels those of rows
+  // lane / 4 (and 8 further) of its warp's 16, and channels lane % 4 (and 4 further).
+  template <int pairs, int segments>
+  struct Values {
+    float at[segments][pairs][4];
+    bool ordinary;  // all of the warp's
+
+    // `from` is the address of the thread's first one in a stage, see place(); `places` are those of the segments,
+    // `offset(pair)` is the distance of a pair. When the warp goes on, it has read the stage.
+    template <class Offset>
+    void load(int count, unsigned from, const int* places, const Offset& offset) {
+#pragma unroll
+      for (int s = 0; s < segments; ++s) {
+#pragma unroll
+        for (int pair = 0; pair < count; ++pair) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i)
+            at[s][pair][i] = ptx::ld_shared(
+                from + 4 * (places[s] + offset(pair) + i % 2 * layout.group_pitch + i / 2 * 4 * layout.pixel_pitch));
+        }
+      }
+      float magnitude = 0;
+#pragma unroll
+      for (int s = 0; s < segments; ++s) {
+#pragma unroll
+        for (int pair = 0; pair < count; ++pair) {
+          const auto& four = at[s][pair];
+          magnitude += (fabsf(four[0]) + fabsf(four[1])) + (fabsf(four[2]) + fabsf(four[3]));
+        }
+      }
+      ordinary = ptx::all_of_warp(magnitude < Load::large);
+    }
+  };
+
+  // The same as an instruction reads them: rounded, in parts.
   template <int pairs, int segments>
   struct Fragments {
     unsigned at[pairs][segments][tile.parts][4];
 
-    // Of one segment. `from` is the thread's place in a stage, see place(); `offset(pair)` the distance of a pair
-    // there.
-    template <class Offset>
-    void load(int count, int segment, const float* from, const Offset& offset) {
-      float values[pairs][4], magnitude = 0;
-#pragma unroll
-      for (int pair = 0; pair < count; ++pair) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          values[pair][i] = from[offset(pair) + i % 2 * layout.group_pitch + i / 2 * 4 * layout.pixel_pitch];
-          magnitude += fabsf(values[pair][i]);
-        }
-      }
-      if (magnitude < Load::large) {
-        round(count, segment, values, Load::ordinary_parts_of);
-      } else {
-#pragma unroll
-        for (int pair = 0; pair < count; ++pair) {
-#pragma unroll
-          for (int i = 0; i < 4; ++i) ptx::forget(values[pair][i]);  // not computed in any other case
-        }
-        round(count, segment, values, Load::parts_of);
-      }
-      __syncwarp();  // instructions of the whole warp follow
+    // Of `count` pairs from `first` on.
+    template <class Values>
+    void round(const Values& values, int first, int count) {
+      if (values.ordinary)
+        round_by(values, first, count, Load::ordinary_parts_of);
+      else
+        round_by(values, first, count, [](float value) {
+          ptx::forget(value);  // not computed in any other case
+          return Load::parts_of(value);
+        });
     }
 
     // Until here instructions may read them.
@@ -130,15 +149,19 @@ struct WarpgroupRegisters : WarpgroupLoad<Config> {
       }
     }
 
-    template <class PartsOf>
-    void round(int count, int segment, const float (&values)[pairs][4], const PartsOf& of) {
+   private:
+    template <class Values, class PartsOf>
+    void round_by(const Values& values, int first, int count, const PartsOf& of) {
 #pragma unroll
       for (int pair = 0; pair < count; ++pair) {
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const Parts parts = of(values[pair][i]);
+        for (int s = 0; s < segments; ++s) {
 #pragma unroll
-          for (int part = 0; part < tile.parts; ++part) at[pair][segment][part][i] = parts.at[part];
+          for (int i = 0; i < 4; ++i) {
+            const Parts parts = of(values.at[s][first + pair][i]);
+#pragma unroll
+            for (int part = 0; part < tile.parts; ++part) at[pair][s][part][i] = parts.at[part];
+          }
         }
       }
     }

@@ -13,8 +13,9 @@ using shared::WarpgroupLayout;
 using shared::WarpgroupTile;
 
 constexpr std::int64_t most_accumulators = 128;
-/// Beyond these inputs that are rounded once are worth it; more than one where each copy brings four pixels.
-constexpr std::int64_t most_taps_from_registers = 12;
+/// Beyond these inputs that are rounded once are worth it; more than one where each copy brings four pixels. With
+/// promoted sums, registers do not suffice for more.
+constexpr std::int64_t most_taps_from_registers = 12, most_promoted_taps_from_registers = 4;
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 int round_up(std::int64_t a, int b) { return static_cast<int>(divide_up(a, b) * b); }
@@ -77,7 +78,7 @@ class Enumeration {
             continue;
           }
           for (const bool from_registers : {false, true}) {
-            if (from_registers && reduction().taps > most_taps_from_registers) continue;
+            if (from_registers && reduction().taps > most_taps()) continue;
             pixels_as_rows({.from_registers = from_registers, .split_channels = split_channels, .cluster = cluster});
           }
         }
@@ -192,6 +193,9 @@ class Enumeration {
     const std::int64_t chunks = divide_up(shape_.in_channels, shared::warpgroup_step_channels * reduction().steps);
     const auto ahead = static_cast<int>(std::clamp<std::int64_t>(chunks / reduction().splits, 2, 4));
     for (int stages = 2; stages <= ahead; ++stages) is_there |= with_pipeline(tile, stages);
+    // Copies hold no registers.
+    constexpr int far_ahead = 6;
+    if (tile.from_registers && chunks / reduction().splits >= far_ahead) is_there |= with_pipeline(tile, far_ahead);
     // But where warpgroups multiply in turns it is the next tile's time.
     for (const std::int64_t stages : {chunks + 1, 2 * chunks}) {
       if (!tile.from_registers || stages <= ahead || stages > 8) continue;
@@ -223,10 +227,13 @@ class Enumeration {
     if (reduction.promoted) {
       tile.pairs = reduction.promoted;
     } else {
-      // Stages as even as they can be, of at most a fourth of the room and eight pairs.
-      const std::int64_t most =
+      // Stages as even as they can be, of at most a fourth of the room and eight pairs, or what registers hold.
+      std::int64_t most =
           std::clamp<std::int64_t>(fitting / 4, 1, tile.from_registers ? std::max(8 / tile.segments, 1) : 8);
-      tile.pairs = static_cast<int>(divide_up(one.pairs, divide_up(one.pairs, most)));
+      do {
+        tile.pairs = static_cast<int>(divide_up(one.pairs, divide_up(one.pairs, most)));
+        most /= 2;
+      } while (most > 0 && tile.from_registers && shared::computing_registers(tile) > shared::most_computing_registers);
     }
     if (fitting < std::int64_t{least} * tile.pairs) return false;
     const std::int64_t stages_of_chunk = divide_up(one.pairs, tile.pairs);
@@ -247,9 +254,10 @@ class Enumeration {
            layout.shared_bytes + shared::warpgroup_barrier_bytes <= shared_bytes_;
   }
 
+  std::int64_t most_taps() const { return parts_ == 2 ? most_promoted_taps_from_registers : most_taps_from_registers; }
+
   bool suits_registers(const WarpgroupTile& tile, std::int64_t taps) const {
-    return !tile.from_registers || taps == 1 ||
-           (taps <= most_taps_from_registers && shared::copied_pixels(shape_, tile) > 1);
+    return !tile.from_registers || taps == 1 || (taps <= most_taps() && shared::copied_pixels(shape_, tile) > 1);
   }
 
   shared::Shape shape_;

@@ -218,6 +218,11 @@ unsigned shared_address(const void* pointer) {
 
 unsigned char* dynamic_shared() { return blocks[my_rank()].dynamic.get(); }
 
+float ld_shared(unsigned address) {
+  float value;
+  std::memcpy(&value, at(address), sizeof value);
+  return value;
+}
 void st_shared_v4(unsigned address, const unsigned (&values)[4]) {
   if (address % 16 != 0) fail("st.shared.v4 of an address that is no multiple of 16");
   std::memcpy(at(address), values, 16);

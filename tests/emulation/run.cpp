@@ -57,10 +57,12 @@ Fiber* running = nullptr;
 bool moved = false;  // anything, since the round began
 Meeting of_cluster;
 std::vector<Meeting> of_blocks, of_warps;
+std::vector<bool> votes;                           // of warps, as far as their threads have voted
 std::vector<std::array<Meeting, 16>> of_barriers;  // of a block
 
 unsigned warps_of_block() { return blockDim.x / 32 + 1; }
 unsigned my_rank() { return blockIdx.x % static_cast<unsigned>(of_blocks.size()); }
+std::size_t my_warp() { return my_rank() * warps_of_block() + threadIdx.x / 32; }
 
 void run_thread() {
   kernel(arguments);
@@ -82,6 +84,7 @@ void run_cluster(std::vector<Fiber>& fibers, const Launch& launch, long long fir
   of_cluster = {};
   of_blocks.assign(blocks, {});
   of_warps.assign(blocks * warps_of_block(), {});
+  votes.assign(of_warps.size(), true);
   of_barriers.assign(blocks, {});
   tapconv::emulation::begin_cluster(blocks, launch.dynamic_shared_bytes);
   std::vector<unsigned> left(blocks, blockDim.x);  // threads
@@ -129,7 +132,16 @@ void tapconv::emulation::yield() { swapcontext(&running->context, &scheduler); }
 void tapconv::emulation::progress() { moved = true; }
 
 void __syncthreads() { of_blocks[my_rank()].meet(blockDim.x); }
-void __syncwarp() { of_warps[my_rank() * warps_of_block() + threadIdx.x / 32].meet(32); }
+void __syncwarp() { of_warps[my_warp()].meet(32); }
+bool tapconv::ptx::all_of_warp(bool condition) {
+  votes[my_warp()] = true;
+  __syncwarp();
+  if (!condition) votes[my_warp()] = false;
+  __syncwarp();
+  const bool all = votes[my_warp()];
+  __syncwarp();  // before another vote begins
+  return all;
+}
 void tapconv::ptx::barrier_sync(int number, int threads) {
   of_barriers[my_rank()].at(static_cast<std::size_t>(number)).meet(static_cast<unsigned>(threads));
 }

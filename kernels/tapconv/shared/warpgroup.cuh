@@ -46,10 +46,11 @@ constexpr bool keeps_totals(const WarpgroupTile& tile) { return tile.splits > ti
 constexpr int sum_registers(const WarpgroupTile& tile) {
   return accumulators(tile) * (keeps_totals(tile) ? 2 : 1) + (is_promoted(tile) ? tile.columns / 2 : 0);
 }
-// Pixels that come from registers: those of a stage; where sums are promoted two segments' of a stage.
+// Pixels that come from registers: those of a stage, and as many of the next; where sums are promoted two segments' of
+// a stage.
 constexpr int fragment_registers(const WarpgroupTile& tile) {
   if (!tile.from_registers) return 0;
-  return 4 * tile.parts * (is_promoted(tile) ? 2 * tile.pairs : (tile.pairs + 1) / 2 * 2 * tile.segments);
+  return is_promoted(tile) ? 16 * tile.pairs : 4 * tile.segments * ((tile.pairs + 1) / 2 * 2 + tile.pairs);
 }
 constexpr int computing_registers(const WarpgroupTile& tile) {
   // Found by compiling: with fewer ptxas spills. Loaders need 72.

@@ -21,6 +21,7 @@ template <class T>
 inline void forget(T&) {}
 inline void keep(unsigned) {}
 inline int uniform(int value) { return value; }
+bool all_of_warp(bool condition);
 
 // A binary16 is the binary32 whose exponent has another bias, subnormals too.
 inline float cvt_f32_f16(unsigned short bits) {
@@ -53,6 +54,7 @@ unsigned shared_address(const void* pointer);
 unsigned char* dynamic_shared();
 void barrier_sync(int number, int threads);
 void barrier_arrive(int number, int threads);
+float ld_shared(unsigned address);
 void st_shared_v4(unsigned address, const unsigned (&values)[4]);
 void mbarrier_init(unsigned barrier, unsigned arrivals);
 inline void fence_mbarrier_init() {}
