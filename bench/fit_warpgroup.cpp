@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -52,6 +53,7 @@ struct Sample {
   Task task;
   shared::WarpgroupTile tile;
   double ms, weight;
+  std::size_t problem;
 };
 
 void read(const std::string& name, const DeviceModel& device, std::vector<Sample>& samples) {
@@ -67,22 +69,53 @@ void read(const std::string& name, const DeviceModel& device, std::vector<Sample
       if (row.at("solver") != "warpgroup") continue;
       const auto tile = parse_warpgroup_tile(task, row.at("configuration").get<std::string>(), device);
       if (!tile) continue;
-      samples.push_back({.task = task, .tile = *tile, .ms = row.at("ms").get<double>(), .weight = 1});
+      samples.push_back({.task = task, .tile = *tile, .ms = row.at("ms").get<double>(), .weight = 1, .problem = first});
       best_ms = std::min(best_ms, samples.back().ms);
     }
-    for (std::size_t i = first; i < samples.size(); ++i) samples[i].weight = best_ms / samples[i].ms;
+    for (std::size_t i = first; i < samples.size(); ++i) {
+      samples[i].weight = std::pow(best_ms / samples[i].ms, 3);
+      samples[i].problem = first;
+    }
   }
 }
 
-/// The root of the weighted mean of squared logarithms.
+/// The root of the weighted mean of squared logarithms. What all tiles of a problem share counts a quarter: it does not
+/// matter to the choice.
 double error(const std::vector<Sample>& samples, const DeviceModel& device, const WarpgroupCosts& of) {
   double sum = 0, weights = 0;
-  for (const Sample& sample : samples) {
-    const double log = std::log(warpgroup_estimate(sample.task, sample.tile, device, of).predicted_ms / sample.ms);
-    sum += sample.weight * log * log;
-    weights += sample.weight;
+  for (auto at = samples.begin(); at != samples.end();) {
+    const auto end = std::find_if(at, samples.end(), [&](const Sample& other) { return other.problem != at->problem; });
+    double weight = 0, first = 0, second = 0;
+    for (; at != end; ++at) {
+      const double log = std::log(warpgroup_estimate(at->task, at->tile, device, of).predicted_ms / at->ms);
+      weight += at->weight;
+      first += at->weight * log;
+      second += at->weight * log * log;
+    }
+    const double mean = first / weight;
+    sum += second - 0.75 * weight * mean * mean;
+    weights += weight;
   }
   return std::sqrt(sum / weights);
+}
+
+/// By how much the tiles of the least estimates are slower than the best, sorted.
+std::vector<double> losses(const std::vector<Sample>& samples, const DeviceModel& device, const WarpgroupCosts& of) {
+  struct Choice {
+    double predicted_ms, ms, best_ms;
+  };
+  std::map<std::size_t, Choice> choices;
+  for (const Sample& sample : samples) {
+    const double predicted = warpgroup_estimate(sample.task, sample.tile, device, of).predicted_ms;
+    const auto [at, added] = choices.try_emplace(sample.problem, Choice{predicted, sample.ms, sample.ms});
+    Choice& choice = at->second;
+    choice.best_ms = std::min(choice.best_ms, sample.ms);
+    if (predicted < choice.predicted_ms) choice = {predicted, sample.ms, choice.best_ms};
+  }
+  std::vector<double> found;
+  for (const auto& [problem, choice] : choices) found.push_back(choice.ms / choice.best_ms);
+  std::ranges::sort(found);
+  return found;
 }
 
 /// One cost after the other by smaller and smaller factors, until none helps.
@@ -126,6 +159,9 @@ int main(int argc, char** argv) {
                  before.*cost.value == after.*cost.value ? "" : fmt::format("was {:.4g}", before.*cost.value));
     fmt::print("{} tiles: off by a factor of {:.3f}, was {:.3f}\n", samples.size(),
                std::exp(error(samples, *device, after)), std::exp(error(samples, *device, before)));
+    const std::vector<double> lost = losses(samples, *device, after), was = losses(samples, *device, before);
+    fmt::print("{} choices: slower than the best by {:.3f} in the median and {:.3f} at worst, was {:.3f} and {:.3f}\n",
+               lost.size(), lost[lost.size() / 2], lost.back(), was[was.size() / 2], was.back());
   } catch (const std::exception& error) {
     fmt::print(stderr, "fit_warpgroup: {}\n", error.what());
     return 1;

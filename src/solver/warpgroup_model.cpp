@@ -14,6 +14,15 @@ double store_clocks(const Task& task, const shared::WarpgroupTile& tile, const W
   return (is_run ? costs.run_clocks : costs.group_clocks) + (tile.pixels_are_rows ? costs.row_clocks : 0);
 }
 
+/// Outputs that follow each other along W and are stored at about the same time.
+long long stored_run(const shared::WarpgroupTile& tile) {
+  if (tile.along_rows && !tile.from_registers) return 8;
+  const int at_once = tile.pixels_are_rows ? shared::warpgroup_rows : shared::warpgroup_staged_columns;
+  const int rows = tile.images * tile.extent[0] * tile.extent[1];
+  const bool by_both = rows == 1 && !tile.split_channels && tile.segments == 1;  // warpgroups, halves of a row
+  return std::min(tile.extent[2], at_once * (by_both ? 2 : 1));
+}
+
 double ceil_of(double a, double b) { return std::ceil(a / b); }
 
 /// Of a chunk whose inputs loaders round.
@@ -32,8 +41,10 @@ double copied_chunk(const shared::Shape& shape, const shared::WarpgroupTile& til
   const double weights =
       shared::is_resident(shape, tile, layout) ? 0 : double{shared::warpgroup_unit_bytes} * layout.pair * layout.pairs;
   const double bytes = weights + 32.0 * tile.steps * layout.pixels;
+  // Of pixels that are apart, two lie in a bank.
+  const int conflicts = layout.axis[2].step == 1 ? 1 : 2;
   return std::max({multiplying, copying, bytes / costs.l2_byte_per_clock}) +
-         costs.fragment_clocks * layout.pairs * tile.segments * tile.parts;
+         costs.fragment_clocks * layout.pairs * tile.segments * tile.parts * conflicts;
 }
 
 }  // namespace
@@ -83,13 +94,12 @@ Candidate warpgroup_estimate(const Task& task, const shared::WarpgroupTile& tile
   }
   const auto output_bytes = static_cast<double>(element_bytes(task.problem.out_dtype));
   const bool kept = useful * output_bytes <= costs.kept_byte;
-  double memory_ms = 1e3 * work(task.problem).byte / (costs.memory_share * device.ceilings.reach_byte_per_s);
-  if (!kept && sizes.output[2] % (32 / static_cast<long long>(output_bytes)) != 0) {
-    const long long longest = tile.along_rows && !tile.from_registers ? 8
-                              : tile.pixels_are_rows                  ? std::min(tile.extent[2], shared::warpgroup_rows)
-                                                                      : tile.extent[2];
-    const long long run = std::min<long long>(longest, sizes.output[2]);
-    memory_ms += useful / static_cast<double>(run) * costs.run_ms;
+  const double memory_ms = 1e3 * work(task.problem).byte / (costs.memory_share * device.ceilings.reach_byte_per_s);
+  // Stores of less than 32 bytes, but for what the L2 keeps until their neighbours come.
+  double partial_ms = 0;
+  if (sizes.output[2] % (32 / static_cast<long long>(output_bytes)) != 0) {
+    const double written = std::max(useful - costs.kept_byte / output_bytes, 0.0);
+    partial_ms = written / static_cast<double>(std::min<long long>(stored_run(tile), sizes.output[2])) * costs.run_ms;
   }
   const double packing = task.packed
                              ? 0
@@ -99,7 +109,7 @@ Candidate warpgroup_estimate(const Task& task, const shared::WarpgroupTile& tile
                                                       costs.packing_byte_per_ms;
   return {.configuration = text(tile),
           .predicted_ms = compute_ms + memory_ms - (kept ? 0 : costs.hidden * std::min(compute_ms, memory_ms)) +
-                          costs.launch_ms + packing,
+                          partial_ms + costs.launch_ms + packing,
           .waves = waves,
           .edge_waste = 1 - computed / (count * outputs)};
 }

@@ -13,8 +13,7 @@ using shared::WarpgroupLayout;
 using shared::WarpgroupTile;
 
 constexpr std::int64_t most_accumulators = 128;
-/// Beyond these inputs that are rounded once are worth it; more than one where each copy brings four pixels. With
-/// promoted sums, registers do not suffice for more.
+/// Beyond these inputs that are rounded once are worth it. With promoted sums, registers do not suffice for more.
 constexpr std::int64_t most_taps_from_registers = 12, most_promoted_taps_from_registers = 4;
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -193,9 +192,6 @@ class Enumeration {
     const std::int64_t chunks = divide_up(shape_.in_channels, shared::warpgroup_step_channels * reduction().steps);
     const auto ahead = static_cast<int>(std::clamp<std::int64_t>(chunks / reduction().splits, 2, 4));
     for (int stages = 2; stages <= ahead; ++stages) is_there |= with_pipeline(tile, stages);
-    // Copies hold no registers.
-    constexpr int far_ahead = 6;
-    if (tile.from_registers && chunks / reduction().splits >= far_ahead) is_there |= with_pipeline(tile, far_ahead);
     // But where warpgroups multiply in turns it is the next tile's time.
     for (const std::int64_t stages : {chunks + 1, 2 * chunks}) {
       if (!tile.from_registers || stages <= ahead || stages > 8) continue;
@@ -235,6 +231,8 @@ class Enumeration {
         most /= 2;
       } while (most > 0 && tile.from_registers && shared::computing_registers(tile) > shared::most_computing_registers);
     }
+    // A single pair has no half that is rounded while the other is multiplied.
+    if (tile.from_registers && tile.pairs == 1 && one.pairs > 1) return false;
     if (fitting < std::int64_t{least} * tile.pairs) return false;
     const std::int64_t stages_of_chunk = divide_up(one.pairs, tile.pairs);
     const bool all_fit =
@@ -254,7 +252,11 @@ class Enumeration {
            layout.shared_bytes + shared::warpgroup_barrier_bytes <= shared_bytes_;
   }
 
-  std::int64_t most_taps() const { return parts_ == 2 ? most_promoted_taps_from_registers : most_taps_from_registers; }
+  /// Of a filter whose pixels come from registers: one, or more where loaders that round would read with a stride.
+  std::int64_t most_taps() const {
+    if (shape_.axis[2].stride == 1) return 1;
+    return parts_ == 2 ? most_promoted_taps_from_registers : most_taps_from_registers;
+  }
 
   bool suits_registers(const WarpgroupTile& tile, std::int64_t taps) const {
     return !tile.from_registers || taps == 1 || (taps <= most_taps() && shared::copied_pixels(shape_, tile) > 1);

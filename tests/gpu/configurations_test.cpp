@@ -27,8 +27,8 @@ TEST_P(Configurations, AreAllExact) {
       "Conv2d(64, 72, 1, math=tf32) @ 3x64x12x10",
       "Conv2d(70, 300, 1, activation=relu) @ 40x70x14x14",
       "Conv2d(72, 40, (1,3), stride=(1,2), math=tf32, rounding=rn) @ 2x72x9x20",
-      "Conv1d(32, 64, 7, math=tf32) @ 2x32x400",
-      "Conv1d(24, 40, 10, padding=4, dilation=4) @ 2x24x396",
+      "Conv1d(32, 64, 7, stride=2, math=tf32) @ 2x32x400",
+      "Conv1d(24, 40, 10, stride=3, padding=4, dilation=4, math=tf32) @ 2x24x396",
       "ConvTranspose2d(40, 24, 2, stride=2, math=tf32) @ 2x40x13x24",
       "ConvTranspose2d(8, 16, 4, stride=2, padding=1, residual=True) @ 2x8x17x19"};
   struct Case {

@@ -91,15 +91,18 @@ TEST(Warpgroup, WhatIsNoTileIsRefused) {
       "configuration of warpgroup = \"threads=128\"; valid: one of its candidates for Conv2d(64, 128");
 }
 
-TEST(Warpgroup, TakesPixelsFromRegistersForFewTapsOfRowsOfFours) {
+TEST(Warpgroup, TakesPixelsFromRegistersForOneTapOrStridesOfRowsOfFours) {
   const auto registers = [](const std::string& problem) {
     return std::ranges::count_if(warpgroup_tiles(task_of(problem), device()), &shared::WarpgroupTile::from_registers);
   };
   EXPECT_LT(0, registers("Conv2d(64, 128, 1, math=tf32) @ 8x64x57x57"));
-  EXPECT_LT(0, registers("Conv1d(64, 512, 7, math=tf32) @ 1x64x4000"));
+  EXPECT_LT(0, registers("Conv1d(64, 512, 7, stride=2, math=tf32) @ 1x64x4000"));
+  EXPECT_LT(0, registers("Conv1d(64, 512, 4, stride=2) @ 1x64x4000"));
   EXPECT_LT(0, registers("Conv2d(512, 2048, 1) @ 1x512x5x5"));
-  EXPECT_EQ(0, registers("Conv1d(64, 512, 7, math=tf32) @ 1x64x4001"));
-  EXPECT_EQ(0, registers("Conv1d(64, 512, 7, padding=3, padding_mode=reflect) @ 1x64x4000"));
+  EXPECT_EQ(0, registers("Conv1d(64, 512, 7, math=tf32) @ 1x64x4000"));
+  EXPECT_EQ(0, registers("Conv1d(64, 512, 5, stride=2) @ 1x64x4000"));
+  EXPECT_EQ(0, registers("Conv1d(64, 512, 7, stride=2, math=tf32) @ 1x64x4001"));
+  EXPECT_EQ(0, registers("Conv1d(64, 512, 3, stride=2, padding=1, padding_mode=reflect) @ 1x64x4000"));
   EXPECT_EQ(0, registers("Conv2d(64, 512, (5,3)) @ 1x64x40x40"));
 }
 
