@@ -54,8 +54,7 @@ constexpr int fragment_registers(const WarpgroupTile& tile) {
 }
 constexpr int computing_registers(const WarpgroupTile& tile) {
   // Found by compiling: with fewer ptxas spills. Loaders need 72.
-  const int sums = sum_registers(tile),
-            others = is_promoted(tile) || tile.splits > 1 ? (sums <= 144 ? 64 : 56) : (tile.pixels_are_rows ? 56 : 48);
+  const int sums = sum_registers(tile), others = (is_promoted(tile) || tile.splits > 1) && sums <= 144 ? 64 : 56;
   const int wanted =
       (sums + others + fragment_registers(tile) + (tile.from_registers ? 8 : 0) + (tile.scattered ? 8 : 0)) / 8 * 8;
   return wanted < 176 ? 176 : wanted;
