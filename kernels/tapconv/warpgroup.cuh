@@ -323,6 +323,12 @@ struct Warpgroup : WarpgroupTiles<Config> {
 #pragma unroll
       for (int b = 0; b < tile.channel_blocks; ++b) {
         float part[tile.columns / 2];
+        if constexpr (layout.chunks == 1) {
+          // Without a loop, ptxas moves registers that nobody has written, and waits for the instructions that read
+          // them.
+#pragma unroll
+          for (float& sum : part) sum = 0;
+        }
         ptx::wgmma_fence();
 #pragma unroll
         for (int p = 0; p < pairs; ++p) {
@@ -340,17 +346,20 @@ struct Warpgroup : WarpgroupTiles<Config> {
           }
         }
         ptx::wgmma_commit_group();
-        [[maybe_unused]] StageFragments next;
         if constexpr (tile.from_registers) {
-          if (s + 1 < tile.segments)
-            load_promoted(next, pixels, segments, s + 1, number);
-          else if (number + 1 < layout.stages)
-            load_promoted(next, pixels, segments, 0, number + 1);
-        }
-        ptx::wgmma_wait_group<0>();
-        if constexpr (tile.from_registers) {
-          fragments.keep();
-          fragments = next;
+          const bool same_stage = s + 1 < tile.segments;
+          if (same_stage || number + 1 < layout.stages) {
+            StageFragments next;
+            load_promoted(next, pixels, segments, same_stage ? s + 1 : 0, same_stage ? number : number + 1);
+            ptx::wgmma_wait_group<0>();
+            fragments.keep();
+            fragments = next;
+          } else {
+            ptx::wgmma_wait_group<0>();
+            fragments.keep();
+          }
+        } else {
+          ptx::wgmma_wait_group<0>();
         }
 #pragma unroll
         for (int i = 0; i < tile.columns / 2; ++i) sums[s][b][i] = add(sums[s][b][i], part[i]);

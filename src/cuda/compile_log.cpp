@@ -9,16 +9,16 @@
 namespace tapconv::cuda {
 namespace {
 
-/// The number right before `unit`, as in "Used 40 registers".
+/// The first number right before `unit`, as in "Used 40 registers": other lines may speak of registers too.
 std::optional<int> number_before(std::string_view text, std::string_view unit) {
-  const std::size_t end = text.find(unit);
-  if (end == std::string_view::npos) return std::nullopt;
-  std::size_t begin = end;
-  while (begin > 0 && text[begin - 1] >= '0' && text[begin - 1] <= '9') --begin;
-  int number = 0;
-  const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, number);
-  if (error != std::errc{} || stop != text.data() + end) return std::nullopt;
-  return number;
+  for (std::size_t end = text.find(unit); end != std::string_view::npos; end = text.find(unit, end + 1)) {
+    std::size_t begin = end;
+    while (begin > 0 && text[begin - 1] >= '0' && text[begin - 1] <= '9') --begin;
+    int number = 0;
+    const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, number);
+    if (begin < end && error == std::errc{} && stop == text.data() + end) return number;
+  }
+  return std::nullopt;
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ std::string tile_member(const shared::WarpgroupTile& t) {
 
 /// Filters beyond these have too few outputs in a tile, or too many instructions.
 constexpr std::int64_t most_taps = 4096;
+/// So that positions in a tile and distances of taps fit into 64 bits.
+constexpr std::int64_t most_step = std::int64_t{1} << 40;
 /// Kernels count them in 32 bits.
 constexpr std::int64_t most_channels = 1 << 30;
 
@@ -69,7 +71,13 @@ Support WarpgroupSolver::supports(const Task& task, const DeviceModel& device) c
   if (problem.in_channels / problem.groups < 5)
     return {false, fmt::format("{} input channels of a group: less than five waste too much of an instruction",
                                problem.in_channels / problem.groups)};
+  if (problem.in_channels / problem.groups > most_channels)
+    return {false, fmt::format("more than {} input channels of a group", most_channels)};
   if (problem.out_channels > most_channels) return {false, fmt::format("more than {} output channels", most_channels)};
+  for (int i = 0; i < problem.rank; ++i) {
+    if (problem.stride[i] > most_step || problem.dilation[i] > most_step)
+      return {false, fmt::format("a stride or dilation of more than {}", most_step)};
+  }
   if (count_up_to(problem.kernel, most_taps) > most_taps) return {false, fmt::format("more than {} taps", most_taps)};
   if (const Support forward = supports_forward(shape_of(task)); !forward.ok) return forward;
   if (!has_warpgroup_tile(task, device)) return {false, "no tile of it fits into shared memory"};

@@ -89,6 +89,34 @@ TEST_F(SpecialValues, AnInfiniteWeightMeetsPaddingAsZerosAndAnInfiniteInputStays
   }
 }
 
+/// What a TF32 number nearest to it would make infinite.
+TEST_F(SpecialValues, TheLargestFloatIsFinite) {
+  std::vector<Problem> problems;
+  for (const Contract contract : {Contract::ieee, Contract::fp32}) {
+    for (const char* text :
+         {"Conv1d(16, 8, 3, padding=1, bias=False) @ 1x16x32", "Conv1d(48, 8, 1, bias=False) @ 1x48x32",
+          "ConvTranspose1d(16, 8, 3, stride=2, padding=1, bias=False) @ 1x16x32"})
+      problems.push_back(with(text, {.dtype = DType::float32, .contract = contract}));
+  }
+  for (const SolverPlan& plan : loaded(problems, model())) {
+    const Problem& problem = plan.problem();
+    SCOPED_TRACE(plan.name() + " on " + spell(problem));
+    for (const bool in_input : {true, false}) {
+      HostTensors host(problem);
+      for (std::size_t i = 0; i < host.input.size() / sizeof(float); ++i)
+        store_element(host.input.data(), problem.dtype, static_cast<std::int64_t>(i), 0.25);
+      for (std::size_t i = 0; i < host.weight.size() / sizeof(float); ++i)
+        store_element(host.weight.data(), problem.dtype, static_cast<std::int64_t>(i), 0.25);
+      store_element((in_input ? host.input : host.weight).data(), problem.dtype, 0, std::numeric_limits<float>::max());
+      CudaTensors tensors(problem, context());
+      tensors.upload(host.operands());
+      EXPECT_EQ("", testing::run_guarded(plan, tensors));
+      EXPECT_EQ("", testing::judge(problem, tensors));
+      EXPECT_TRUE(std::ranges::all_of(tensors.download().values(), [](double value) { return std::isfinite(value); }));
+    }
+  }
+}
+
 /// Multiplies a tensor by a power of two.
 void scale(std::vector<std::byte>& tensor, DType dtype, double factor) {
   const auto count = static_cast<std::int64_t>(tensor.size() / element_bytes(dtype));

@@ -25,7 +25,7 @@ TEST_F(TuneTest, StoresTheFastestAndPlansByIt) {
        {"Conv2d(16, 32, 3, padding=1) @ 4x16x64x64", "DepthwiseSeparable2d(16, 32, 3) @ 2x16x40x40"}) {
     SCOPED_TRACE(spelling);
     const Problem problem = parse_problem(spelling);
-    const TuneReport report = tune({.problem = problem, .device = device, .seconds = 6, .top = 4}, database);
+    const TuneReport report = tune({.problem = problem, .device = device, .seconds = 30, .top = 4}, database);
     EXPECT_TRUE(report.correct);
     EXPECT_EQ(path("plans.json"), report.file);
     const std::vector<Task> tasks = tasks_of(problem);

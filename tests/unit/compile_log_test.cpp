@@ -35,6 +35,12 @@ TEST(CompileLog, WithoutSharedMemoryThereIsNone) {
   EXPECT_EQ(1024, facts.max_threads_per_block);
 }
 
+TEST(CompileLog, OtherLinesMaySpeakOfRegisters) {
+  const std::string noted = std::string("ptxas info    : (C7519) warpgroup.arrive is injected in around line 679 by ") +
+                            "compiler to allow use of registers in GMMA in function 'tapconv_direct'\n" + log;
+  EXPECT_EQ(168, facts_of_log(noted, 1024, 65536).registers);
+}
+
 TEST(CompileLog, OtherOutputsAreRefused) {
   for (const char* text : {"", "Used many registers, 0 bytes stack frame", "Used 12 registers", "0 bytes stack frame",
                            "Used 99999999999999999999 registers, 0 bytes stack frame"})

@@ -61,6 +61,7 @@ inline AssemblerReport assembler_report(const std::string& log) {
 inline std::string kernel_problem(const cuda::Compiled& compiled, const cuda::LaunchShape& launch,
                                   const cuda::DeviceFacts& device) {
   if (compiled.log.find("warning") != std::string::npos) return "it compiles with warnings:\n" + compiled.log;
+  if (compiled.log.find("injected") != std::string::npos) return "ptxas waits for instructions:\n" + compiled.log;
   const AssemblerReport report = assembler_report(compiled.log);
   if (report.stack_bytes != 0 || report.spill_bytes != 0) return "it needs local memory:\n" + compiled.log;
   return cuda::launch_problem(launch,

@@ -62,9 +62,14 @@ TEST(SplitTf32, KeepsEveryNaNAndInfinityAndMakesNoneOfTheRest) {
     EXPECT_EQ(value, split_tf32(value).hi);
     EXPECT_EQ(0, split_tf32(value).lo);
   }
-  // The largest float is nearer to infinity than to a TF32 number; the one below the tie is not.
-  EXPECT_EQ(infinity, split_tf32(std::numeric_limits<float>::max()).hi);
-  EXPECT_EQ(0, split_tf32(std::numeric_limits<float>::max()).lo);
+  // The largest floats are nearer to infinity than to a TF32 number; the one below the tie is not.
+  for (const std::uint32_t bits : {0x7f7ff000u, 0x7f7ff001u, 0x7f7fffffu, 0xff7ff000u, 0xff7fffffu}) {
+    const float value = std::bit_cast<float>(bits);
+    const Split split = split_tf32(value);
+    EXPECT_TRUE(is_tf32(split.hi) && is_tf32(split.lo));
+    EXPECT_EQ(bits & ~0x1fffu, std::bit_cast<std::uint32_t>(split.hi));
+    EXPECT_LE(std::abs(static_cast<double>(value) - split.hi - split.lo), std::abs(0x1p-22 * value));
+  }
   expect_split(std::bit_cast<float>(0x7f7fefffu));
   EXPECT_TRUE(std::isfinite(split_tf32(std::bit_cast<float>(0x7f7fefffu)).hi));
   for (const float zero : {0.0f, -0.0f}) EXPECT_EQ(std::signbit(zero), std::signbit(split_tf32(zero).hi));

@@ -252,6 +252,9 @@ TEST(Warpgroup, SaysWhyNot) {
   EXPECT_EQ("the stride's residues have so few taps in common that most of their weights would be zeros",
             reason("ConvTranspose2d(8, 8, 5, stride=4, dilation=3) @ 1x8x9x9"));
   EXPECT_EQ("", reason("ConvTranspose2d(8, 8, 3) @ 1x8x9x9"));
+  EXPECT_EQ("a stride or dilation of more than 1099511627776",
+            reason("Conv1d(64, 64, 1, stride=288230376151711744) @ 1x64x64"));
+  EXPECT_EQ("more than 1073741824 input channels of a group", reason("Conv1d(137438953536, 8, 1) @ 1x137438953536x1"));
   EXPECT_EQ("no tile of it fits into shared memory", reason("Conv2d(8, 8, 63) @ 1x8x99x99"));
   Task task = task_of("Conv2d(8, 8, 3) @ 1x8x9x9");
   DeviceModel other = device();

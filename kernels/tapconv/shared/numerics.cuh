@@ -49,15 +49,18 @@ constexpr float round_operand(float value, Rounding rounding) {
 }
 
 // An operand as a sum of two TF32 numbers: hi + lo differs from it by at most 2^-22 of it, and exactly not at all where
-// it has at most 22 significant bits. Where it is not finite lo is 0: a product with it must be repaired, since an
-// infinity times 0 is a NaN.
+// it has at most 22 significant bits. hi is the nearest one, or where that is infinite the one below. Where the operand
+// is not finite lo is 0: a product with it must be repaired, since an infinity times 0 is a NaN.
 struct Split {
   float hi, lo;
 };
 
 constexpr Split split_tf32(float value) {
-  const float hi = round_operand(value, Rounding::tf32_rna);
-  if ((__builtin_bit_cast(unsigned, hi) & 0x7f800000u) == 0x7f800000u) return {hi, 0.0f};
+  constexpr unsigned infinity = 0x7f800000u;
+  if ((__builtin_bit_cast(unsigned, value) & infinity) == infinity)
+    return {round_operand(value, Rounding::tf32_rna), 0.0f};
+  float hi = round_operand(value, Rounding::tf32_rna);
+  if ((__builtin_bit_cast(unsigned, hi) & infinity) == infinity) hi = round_operand(value, Rounding::tf32_rz);
   return {hi, round_operand(value - hi, Rounding::tf32_rna)};
 }
 
