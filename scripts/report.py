@@ -82,9 +82,10 @@ def caption(results: dict) -> str:
     failed = f" and {tests['not_passed']} did not" if tests["not_passed"] else ""
     reasons = sorted({test["reason"] for test in tests["tests"] if test["status"] == "skipped"})
     skipped = f", {tests['skipped']} could not run ({'; '.join(reasons)})" if reasons else ""
+    on = "on it" if tests["commit"] == results["commit"] else f"at commit `{tests['commit'][:12]}`"
     return (
         f"One {results['gpu']}, driver {results['driver']}, cuDNN {results['versions']['cuDNN']}, {results['date'][:10]}, commit "
-        f"`{results['commit'][:12]}`; {tests['passed']} tests passed{failed} on it{skipped}."
+        f"`{results['commit'][:12]}`; {tests['passed']} tests passed{failed} {on}{skipped}."
     )
 
 
