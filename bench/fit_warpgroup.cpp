@@ -2,8 +2,8 @@
 //
 //     fit_warpgroup FILE...
 //
-// Prints the costs, those that changed beside what they were, and the errors before and after. The logarithm of
-// predicted over measured time counts, less where a tile is far slower than the problem's best.
+// Prints the costs, those that changed beside what they were, and before and after the errors and what the choices
+// among the tiles lose. The logarithm of predicted over measured time counts, by the cube of best over measured time.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -33,7 +33,7 @@ TIME_COLUMNS = (
     "best cuDNN / ours: the median ratio of times over rounds, with its 95 % interval; above 1, ours is the faster.",
 )
 CHECK_COLUMNS = (
-    "outputs judged, beyond the bound: how many outputs the oracle examined (kb56: all; kb76: a sample), over dense, sparse and tie-laden data, and how many broke the contract.",
+    "outputs judged, beyond the bound: how many of the outputs the oracle examined, over dense, sparse and tie-laden data, and how many broke the contract.",
     "worst / bound: the largest error as a share of what the contract allows; above 1 is wrong.",
     "RMS error: on dense data, over that of a chain of binary32 fused multiply-adds on the same operands; up to 2 is accepted under `ieee` and `fp32`; `tf32` rounds its operands, and has errors of that.",
 )
