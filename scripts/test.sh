@@ -36,8 +36,10 @@ tests_of() { ctest --preset "$@" --parallel "$(nproc)"; }
 
 # What a sanitizer of the tests themselves adds nothing to: compilers' work, kernels that run under sanitizers of their own, and
 # statistics over many draws, and long lists, of what other tests run once.
-outside='KernelsCompile|Emulation|WarpgroupParts|WarpgroupSources|command_line.bench_suite|Honest\.|DiagnosisHonest\.|NamesEveryOneOfAHundred|NoiseAloneIsSeldom|CpuCheck|CpuLists|RankTest.Keeps|WrongArithmetic.*36864'
+outside='KernelsCompile|Emulation|WarpgroupParts|WarpgroupSources|command_line.bench_suite|Honest\.|DiagnosisHonest\.|NamesEveryOneOfAHundred|NoiseAloneIsSeldom|NamesFaultsOfLongSums|NamesUndeclaredArithmeticFromTies|Prediction\.(Of|From)|CpuCheck|CpuLists|RankTest.Keeps|WrongArithmetic.*36864'
 
+# The asan preset does not follow __tls_get_addr: LeakSanitizer guesses the extent of a loaded library's thread-local memory
+# from the words before it, and where these are not what it expects (one address in 256), reads what is not there and dies.
 # cuDNN's own leaks have no names to suppress, so leaks are not looked for in the tests that load it.
 sanitized_tests() {
   tests_of asan --exclude-regex "^Cudnn|$outside" && ASAN_OPTIONS=detect_leaks=0 tests_of asan --tests-regex '^Cudnn'
@@ -66,7 +68,8 @@ if step asan-build build asan; then
   step fuzzers fuzz_all
 fi
 
-# oneDNN's OpenMP runtime is not built for the thread sanitizer, so this build is without the CPU engine.
+# oneDNN's OpenMP runtime is not built for the thread sanitizer, so this build is without the CPU engine; no test of it runs
+# the command line.
 if step tsan-build build tsan; then
   step tsan-tests tests_of tsan --exclude-regex "$outside"
 fi

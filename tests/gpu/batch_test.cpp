@@ -52,7 +52,7 @@ TEST_P(Batch, DoesNotMatterToAnySolver) {
        {"Conv2d(37, 45, 3, padding=1) @ 5x37x33x29", "Conv2d(256, 32, 3, padding=1) @ 5x256x7x7",
         "Conv1d(640, 16, 1) @ 5x640x20", "ConvTranspose2d(128, 8, 4, stride=2) @ 5x128x5x5",
         "Conv3d(48, 24, 3, padding=1, groups=2) @ 5x48x6x5x4", "Conv2d(64, 64, 5, padding=2, groups=64) @ 5x64x9x9"}) {
-    for (const testing::Arithmetic& arithmetic : testing::all_arithmetics()) {
+    for (const testing::MatrixArithmetic& arithmetic : testing::all_arithmetics()) {
       Problem problem = parse_problem(text);
       problem.dtype = problem.out_dtype = arithmetic.dtype;
       problem.contract = arithmetic.contract;

@@ -2,6 +2,7 @@
 // its tiles have edges.
 #include <bit>
 
+#include "../unit/all_outputs.hpp"
 #include "../unit/random_problem.hpp"
 #include "trial.hpp"
 

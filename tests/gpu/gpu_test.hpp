@@ -41,11 +41,6 @@ class SlicedGpuTest : public GpuTest, public ::testing::WithParamInterface<int> 
   }
 };
 
-/// All outputs of a problem.
-inline std::vector<std::int64_t> all_outputs(const Problem& problem) {
-  return sample_outputs(problem, element_count(output_shape(problem)), 0);
-}
-
 /// The operands that recipes draw, on the host.
 inline HostTensors drawn_operands(const Problem& p, const Recipes& recipes) {
   HostTensors host(p);

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "../unit/all_outputs.hpp"
 #include "../unit/problem_matrix.hpp"
 #include "../unit/random_problem.hpp"
 #include "trial.hpp"

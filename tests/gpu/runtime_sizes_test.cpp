@@ -170,12 +170,12 @@ TEST_F(WorkspaceLimit, PassesEqualOneBitForBit) {
         (unlimited.workspace_bytes(host.input.shape) - CudaPlan(problem, context()).variants().packed_bytes) / 7;
     // Kernels of dense tensors and of any others can have weights of their own.
     const std::size_t packed = CudaPlan(problem, context(), {.strided = true}).variants().packed_bytes;
-    for (const std::size_t images : {1, 2, 3, 4, 6, 7, 8}) {
-      const DeviceConvolution limited(problem, 0, {.workspace_limit = packed + images * image + 1, .strided = true});
-      EXPECT_LE(limited.workspace_bytes(host.input.shape), packed + images * image);
+    for (const std::size_t whole : {1, 2, 3, 4, 6, 7, 8}) {
+      const DeviceConvolution limited(problem, 0, {.workspace_limit = packed + whole * image + 1, .strided = true});
+      EXPECT_LE(limited.workspace_bytes(host.input.shape), packed + whole * image);
       host.output.wipe();
       compute(limited, host);
-      EXPECT_EQ(expected, bits_of(host.output)) << images;
+      EXPECT_EQ(expected, bits_of(host.output)) << whole;
     }
     expect_error([&] { DeviceConvolution none(problem, 0, {.workspace_limit = image - 1}); },
                  fmt::format("workspace_limit = {}; valid: at least {}", image - 1, image));

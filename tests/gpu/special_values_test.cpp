@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "../unit/all_outputs.hpp"
 #include "../unit/problem_matrix.hpp"
 #include "problem/element_places.hpp"
 #include "trial.hpp"
@@ -10,12 +11,12 @@
 namespace tapconv {
 namespace {
 
-using testing::Arithmetic;
+using testing::MatrixArithmetic;
 using testing::SolverPlan;
 
 using SpecialValues = testing::GpuTest;
 
-Problem with(const char* text, const Arithmetic& arithmetic) {
+Problem with(const char* text, const MatrixArithmetic& arithmetic) {
   Problem problem = parse_problem(text);
   problem.dtype = problem.out_dtype = arithmetic.dtype;
   problem.contract = arithmetic.contract;
@@ -35,7 +36,7 @@ TEST_F(SpecialValues, EveryNanStaysNan) {
   for (const char* text : {"Conv2d(3, 5, 3, padding=1) @ 2x3x7x9", "Conv2d(16, 24, 3, padding=1) @ 2x16x7x9",
                            "Conv2d(16, 24, 3, padding=1, layout=channels_last) @ 2x16x7x9",
                            "ConvTranspose2d(5, 6, 3, stride=2) @ 1x5x6x7"}) {
-    for (const Arithmetic& arithmetic : testing::all_arithmetics()) {
+    for (const MatrixArithmetic& arithmetic : testing::all_arithmetics()) {
       if (arithmetic.dtype == DType::float32) problems.push_back(with(text, arithmetic));
     }
   }
@@ -64,7 +65,7 @@ TEST_F(SpecialValues, EveryNanStaysNan) {
 
 TEST_F(SpecialValues, AnInfiniteWeightMeetsPaddingAsZerosAndAnInfiniteInputStaysInfinite) {
   std::vector<Problem> problems;
-  for (const Arithmetic& arithmetic : testing::all_arithmetics())
+  for (const MatrixArithmetic& arithmetic : testing::all_arithmetics())
     problems.push_back(with("Conv1d(1, 1, 3, padding=1, bias=False) @ 1x1x8", arithmetic));
   for (const SolverPlan& plan : loaded(problems, model())) {
     const Problem& problem = plan.problem();
@@ -130,7 +131,7 @@ TEST_F(SpecialValues, SubnormalOperandsAndSumsAreExact) {
   for (const char* text :
        {"Conv2d(3, 5, 3, padding=1) @ 2x3x7x9", "Conv2d(16, 24, 3, padding=1, layout=channels_last) @ 2x16x7x9",
         "ConvTranspose1d(5, 6, 3, stride=2, residual=True) @ 2x5x13", "DepthwiseSeparable1d(5, 6, 3) @ 2x5x13"}) {
-    for (const Arithmetic& arithmetic : testing::all_arithmetics()) {
+    for (const MatrixArithmetic& arithmetic : testing::all_arithmetics()) {
       // What tensor cores do to subnormals of 16 bits is for their contracts' bounds to judge.
       const bool exact = arithmetic.contract == Contract::ieee || arithmetic.contract == Contract::fp64;
       if (exact) problems.push_back(with(text, arithmetic));

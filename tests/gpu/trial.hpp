@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "../unit/all_outputs.hpp"
 #include "arena.hpp"
 #include "gpu_test.hpp"
 #include "oracle/statistics.hpp"

@@ -1,14 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
+#include "special_numbers.hpp"
 #include "tapconv/numerics.hpp"
 
 namespace tapconv {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using testing::infinity;
 
 TEST(Activation, ValuesFromTheirDefinitions) {
   // Computed to 40 digits from the definitions: v/(1+e^-v), v*Phi(v), v/2 (1+tanh(...)).

@@ -65,8 +65,8 @@ TEST_F(CompiledTest, AHitIsFast) {
   const Compiled cold = compiled(cache, source, "90a");
   double least = 1;
   for (int i = 0; i < 20; ++i) least = std::min(least, compiled(cache, source, "90a").seconds);
-  log(LogLevel::debug, "direct kernel, {} bytes: compiled in {:.3f} s, found in {:.6f} s", cold.image.size(),
-      cold.seconds, least);
+  tapconv::log(LogLevel::debug, "direct kernel, {} bytes: compiled in {:.3f} s, found in {:.6f} s", cold.image.size(),
+               cold.seconds, least);
   // Seconds depend on the machine and on sanitizers; bench/jit_times.py measures them.
   EXPECT_LT(least, cold.seconds / 20);
 }

@@ -5,6 +5,7 @@
 
 #include "cpu_cases.hpp"
 #include "cpu_tensors.hpp"
+#include "special_numbers.hpp"
 #include "tapconv/error.hpp"
 
 namespace tapconv {
@@ -18,14 +19,14 @@ using testing::CpuTensors;
 using testing::draw_tensors;
 using testing::expected_outputs;
 using testing::Fill;
+using testing::infinity;
 using testing::keeps_contract;
+using testing::nan;
 using testing::run_guarded;
 using testing::set_value;
 using testing::size_of;
 using testing::values_of;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr DType f32 = DType::float32;
 
 TEST(CpuEngine, KeepsEveryContractOnDenseSparseAndSubnormalData) {

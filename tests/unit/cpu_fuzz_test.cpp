@@ -2,6 +2,7 @@
 
 #include "cpu_tensors.hpp"
 #include "random_problem.hpp"
+#include "special_numbers.hpp"
 #include "tapconv/workbench.hpp"
 
 namespace tapconv {
@@ -10,12 +11,11 @@ namespace {
 using testing::CpuTensors;
 using testing::draw_tensors;
 using testing::Fill;
+using testing::infinity;
 using testing::keeps_contract;
+using testing::nan;
 using testing::set_value;
 using testing::size_of;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// The problem with number `seed` of those that the CPU engine takes: float64 is the oracle's.
 Problem cpu_problem(std::uint64_t seed, double max_flop = 1e5) {

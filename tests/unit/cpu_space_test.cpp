@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cpu_tensors.hpp"
+#include "special_numbers.hpp"
 #include "tapconv/error.hpp"
 
 namespace tapconv {
@@ -14,12 +15,12 @@ using testing::CpuTensors;
 using testing::draw_tensors;
 using testing::expect_right;
 using testing::expect_special_values_right;
+using testing::infinity;
 using testing::keeps_contract;
+using testing::nan;
 using testing::run_guarded;
 using testing::set_value;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr Layout layouts[] = {Layout::contiguous, Layout::channels_last};
 constexpr DType cpu_types[] = {DType::float32, DType::float16, DType::bfloat16};
 

@@ -18,13 +18,13 @@ namespace {
 
 using testing::expect_error;
 
-const DeviceModel& device() { return known_device("h200"); }
+const DeviceModel& h200() { return known_device("h200"); }
 
 Task task_of(const char* spelling) { return tasks_of(parse_problem(spelling)).front(); }
 
 StoredPlan plan_of(const Task& task, const std::string& configuration,
                    const std::string& date = "2026-01-01T00:00:00Z") {
-  StoredPlan plan = stored_plan(task, device());
+  StoredPlan plan = stored_plan(task, h200());
   plan.solver = "direct";
   plan.configuration = configuration;
   plan.measured_ms = 0.25;
@@ -65,17 +65,17 @@ class DatabaseTest : public testing::TemporaryFolder {
   }
 
   const Task task_ = task_of("Conv2d(8, 16, 3) @ 4x8x40x40");
-  const std::vector<Candidate> candidates_ = solvers().back()->candidates(task_, device());
+  const std::vector<Candidate> candidates_ = solvers().back()->candidates(task_, h200());
 };
 
 TEST_F(DatabaseTest, RemembersAcrossProcesses) {
   PlanDatabase first = open({"deep/below/plans.json"});
   const StoredPlan plan = plan_of(task_, candidates_.back().configuration);
-  EXPECT_FALSE(first.find(plan_key(task_, device())).has_value());
+  EXPECT_FALSE(first.find(plan_key(task_, h200())).has_value());
   EXPECT_EQ(1u, first.record(std::vector{plan}));
-  EXPECT_EQ(plan, first.find(plan_key(task_, device())));
+  EXPECT_EQ(plan, first.find(plan_key(task_, h200())));
   PlanDatabase second = open({"deep/below/plans.json"});
-  EXPECT_EQ(plan, second.find(plan_key(task_, device())));
+  EXPECT_EQ(plan, second.find(plan_key(task_, h200())));
   EXPECT_EQ(0u, second.record(std::vector{plan})) << "nothing changes";
 }
 
@@ -87,31 +87,31 @@ TEST_F(DatabaseTest, APlanIsOfOneProblemDeviceAndVersionAlone) {
   for (const char* other :
        {"Conv2d(8, 16, 3) @ 5x8x40x40", "Conv2d(8, 16, 3) @ 4?x8x40x40", "Conv2d(8, 16, 3, math=ieee) @ 4x8x40x40",
         "Conv2d(8, 16, 3, layout=channels_last) @ 4x8x40x40", "Conv2d(8, 16, 3, bias=False) @ 4x8x40x40"})
-    EXPECT_FALSE(database.find(plan_key(task_of(other), device())).has_value()) << other;
+    EXPECT_FALSE(database.find(plan_key(task_of(other), h200())).has_value()) << other;
   Task strided = task_, packed = task_, mixed = task_;
   strided.strided = packed.packed = true;
   mixed.input_dtype = DType::float16;
-  for (const Task& other : {strided, packed, mixed}) EXPECT_FALSE(database.find(plan_key(other, device())).has_value());
-  DeviceModel smaller = device();
+  for (const Task& other : {strided, packed, mixed}) EXPECT_FALSE(database.find(plan_key(other, h200())).has_value());
+  DeviceModel smaller = h200();
   --smaller.facts.multiprocessors;
   EXPECT_FALSE(database.find(plan_key(task_, smaller)).has_value());
   StoredPlan older = plan;
   older.version = "0.0.1";
   EXPECT_NE(plan_key(older), plan_key(plan));
-  EXPECT_TRUE(database.find(plan_key(task_, device())).has_value());
+  EXPECT_TRUE(database.find(plan_key(task_, h200())).has_value());
 }
 
 TEST_F(DatabaseTest, TheFirstFileHidesTheOthersAndAloneIsWritten) {
   open({"system.json"}).record(std::vector{plan_of(task_, "system", "2026-12-31T00:00:00Z")});
   PlanDatabase both = open({"user.json", "system.json"});
-  EXPECT_EQ("system", both.find(plan_key(task_, device()))->configuration);
+  EXPECT_EQ("system", both.find(plan_key(task_, h200()))->configuration);
   const std::string before = get("system.json");
   both.record(std::vector{plan_of(task_, "user", "2026-01-01T00:00:00Z")});
-  EXPECT_EQ("user", both.find(plan_key(task_, device()))->configuration) << "although it is older";
+  EXPECT_EQ("user", both.find(plan_key(task_, h200()))->configuration) << "although it is older";
   EXPECT_EQ(before, get("system.json"));
   EXPECT_EQ(1u, both.plans().size());
   EXPECT_EQ(1u, both.forget(std::vector{spell(task_.problem)}));
-  EXPECT_EQ("system", both.find(plan_key(task_, device()))->configuration);
+  EXPECT_EQ("system", both.find(plan_key(task_, h200()))->configuration);
   EXPECT_EQ(0u, both.forget(std::vector{spell(task_.problem)}));
 }
 
@@ -148,7 +148,7 @@ TEST_F(DatabaseTest, AFileThatIsNoDatabaseIsToldOfOnceAndNeverWrittenOver) {
     put("plans.json", text);
     PlanDatabase database = open({"plans.json"});
     ::testing::internal::CaptureStderr();
-    EXPECT_FALSE(database.find(plan_key(task_, device())).has_value());
+    EXPECT_FALSE(database.find(plan_key(task_, h200())).has_value());
     EXPECT_EQ(0u, database.plans().size());
     const std::string told = ::testing::internal::GetCapturedStderr();
     EXPECT_NE(std::string::npos, told.find("is no plan database")) << beginning;
@@ -195,7 +195,7 @@ TEST_F(DatabaseTest, ACorruptLayerDoesNotHideTheOthers) {
   put("user.json", "garbage");
   PlanDatabase database = open({"user.json", "system.json"});
   ::testing::internal::CaptureStderr();
-  EXPECT_TRUE(database.find(plan_key(task_, device())).has_value());
+  EXPECT_TRUE(database.find(plan_key(task_, h200())).has_value());
   (void)::testing::internal::GetCapturedStderr();
 }
 
@@ -208,7 +208,7 @@ TEST_F(DatabaseTest, WithoutAFileNothingIsWritten) {
 TEST_F(DatabaseTest, BehindAnEmptyFirstFileTheOthersAreOnlyRead) {
   open({"system.json"}).record(std::vector{plan_of(task_, "system")});
   PlanDatabase database({"", path("system.json")});
-  EXPECT_EQ("system", database.find(plan_key(task_, device()))->configuration);
+  EXPECT_EQ("system", database.find(plan_key(task_, h200()))->configuration);
   expect_error(ErrorCode::environment, "no plan database to write", [&] { database.expect_writable(); });
   expect_error(ErrorCode::environment, "no plan database to write",
                [&] { database.forget(std::vector{spell(task_.problem)}); });
@@ -249,11 +249,11 @@ TEST_F(DatabaseTest, ProcessesThatWriteAtTheSameTimeLoseNothing) {
 
 TEST_F(DatabaseTest, ChoosesWhatWasMeasured) {
   PlanDatabase database = open({"plans.json"});
-  const Choice by_model = choose(task_, device(), database);
+  const Choice by_model = choose(task_, h200(), database);
   EXPECT_FALSE(by_model.tuned);
-  EXPECT_EQ(by_model.solver->candidates(task_, device()).front().configuration, by_model.candidate.configuration);
+  EXPECT_EQ(by_model.solver->candidates(task_, h200()).front().configuration, by_model.candidate.configuration);
   database.record(std::vector{plan_of(task_, candidates_.back().configuration)});
-  const Choice measured = choose(task_, device(), database);
+  const Choice measured = choose(task_, h200(), database);
   EXPECT_TRUE(measured.tuned);
   EXPECT_EQ(candidates_.back().configuration, measured.candidate.configuration);
   EXPECT_EQ(candidates_.back().predicted_ms, measured.candidate.predicted_ms);
@@ -264,13 +264,13 @@ TEST_F(DatabaseTest, AConfigurationThatIsNotLegalAnyMoreIsPassedOver) {
   for (const char* configuration : {"threads=7 pixels=7 channels=7", "", "garbage"}) {
     PlanDatabase database = open({"plans.json"});
     database.record(std::vector{plan_of(task_, configuration)});
-    EXPECT_FALSE(choose(task_, device(), database).tuned) << configuration;
+    EXPECT_FALSE(choose(task_, h200(), database).tuned) << configuration;
   }
   PlanDatabase database = open({"other.json"});
   StoredPlan plan = plan_of(task_, candidates_.back().configuration);
   plan.solver = "no such solver";
   database.record(std::vector{plan});
-  EXPECT_FALSE(choose(task_, device(), database).tuned);
+  EXPECT_FALSE(choose(task_, h200(), database).tuned);
 }
 
 TEST_F(DatabaseTest, FilesFollowTheEnvironment) {

@@ -15,13 +15,13 @@ using testing::Broken;
 using testing::BrokenResult;
 using testing::Fault;
 
-struct Kind {
+struct NamedFault {
   Broken broken;
   const char* cause;
 };
 
 /// Faults that any problem can have, and what each is called. A fault may be invisible in a problem.
-constexpr Kind kinds[] = {
+constexpr NamedFault kinds[] = {
     {{Fault::kernel_flipped}, "kernel-flipped"},
     {{Fault::weights_of_other_layout}, "weight-layout"},
     {{Fault::padding_swapped}, "padding-swapped"},
@@ -49,7 +49,7 @@ TEST(DiagnosisFuzz, FaultsThatShowAreNamed) {
   int shown = 0;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     const Problem problem = testing::RandomProblem(seed, testing::Space::whole).draw(3e4);
-    for (const Kind& kind : kinds) {
+    for (const NamedFault& kind : kinds) {
       SCOPED_TRACE(std::string(kind.cause) + " on " + spell(problem) + ", seed " + std::to_string(seed));
       const Diagnosis d = BrokenResult(problem, kind.broken, seed).diagnose(false);
       // So few wrong outputs are no evidence.

@@ -15,7 +15,7 @@ namespace {
 
 using namespace testing;
 
-struct Kind {
+struct FaultOnProblems {
   Broken broken;
   const char* cause;
   std::vector<const char*> problems;
@@ -34,17 +34,17 @@ void expect_cause(const Diagnosis& d, const std::string& cause) {
 }
 
 /// On every problem a fault is named; on one at least it is the only explanation.
-void expect_named(const std::vector<Kind>& kinds) {
-  for (const Kind& kind : kinds) {
+void expect_named(const std::vector<FaultOnProblems>& faults) {
+  for (const FaultOnProblems& fault : faults) {
     bool first = false;
-    for (const char* const spelled : kind.problems) {
-      SCOPED_TRACE(std::string(kind.cause) + " on " + spelled);
+    for (const char* const spelled : fault.problems) {
+      SCOPED_TRACE(std::string(fault.cause) + " on " + spelled);
       const Problem problem = parse_problem(spelled);
-      const Diagnosis d = BrokenResult(problem, kind.broken, 7).diagnose();
-      expect_cause(d, kind.cause);
-      first = first || (d.cause == kind.cause && d.also.empty());
+      const Diagnosis d = BrokenResult(problem, fault.broken, 7).diagnose();
+      expect_cause(d, fault.cause);
+      first = first || (d.cause == fault.cause && d.also.empty());
     }
-    EXPECT_TRUE(first) << kind.cause << " is nowhere the only explanation";
+    EXPECT_TRUE(first) << fault.cause << " is nowhere the only explanation";
   }
 }
 

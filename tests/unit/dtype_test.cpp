@@ -10,11 +10,13 @@
 #include <random>
 #include <tuple>
 
+#include "special_numbers.hpp"
+
 namespace tapconv {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+using testing::infinity;
+using testing::nan;
 
 double decoded(std::uint16_t bits, DType dtype) { return load_element(&bits, dtype, 0); }
 

@@ -1,17 +1,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "oracle/oracle.hpp"
+#include "special_numbers.hpp"
 #include "tapconv/error.hpp"
 #include "tapconv/workbench.hpp"
 
 namespace tapconv {
 namespace {
 
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+using testing::nan;
 
 Problem problem_of(Contract contract) {
   Problem problem;

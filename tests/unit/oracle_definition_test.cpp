@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "all_outputs.hpp"
 #include "definition.hpp"
 #include "oracle/oracle.hpp"
 #include "random_problem.hpp"
@@ -11,16 +12,11 @@
 namespace tapconv {
 namespace {
 
+using testing::all_outputs;
 using testing::define;
 using testing::DefinitionOperands;
 using testing::Grid;
 using testing::StoredOperands;
-
-std::vector<std::int64_t> all_outputs(const Problem& problem) {
-  std::vector<std::int64_t> outputs(static_cast<std::size_t>(element_count(output_shape(problem))));
-  std::iota(outputs.begin(), outputs.end(), std::int64_t{0});
-  return outputs;
-}
 
 template <class Function>
 DefinitionOperands mapped(DefinitionOperands operands, const Function& function) {

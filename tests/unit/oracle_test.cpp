@@ -3,20 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <set>
 
+#include "all_outputs.hpp"
 #include "golden.hpp"
 #include "tapconv/error.hpp"
 
 namespace tapconv {
 namespace {
 
+using testing::all_outputs;
 using testing::GoldenVector;
-
-std::vector<std::int64_t> all_outputs(const Problem& problem) {
-  return sample_outputs(problem, element_count(output_shape(problem)), 0);
-}
 
 TEST(Oracle, AgreesWithPyTorchOnGoldenVectors) {
   const std::vector<GoldenVector> vectors = testing::golden_vectors();

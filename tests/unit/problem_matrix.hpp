@@ -11,15 +11,15 @@
 namespace tapconv::testing {
 
 /// One way to compute: operand type, contract, tie rule.
-struct Arithmetic {
+struct MatrixArithmetic {
   DType dtype;
   Contract contract;
   TieRule tie_rule = TieRule::away;
 };
 
 /// Every one that a problem can ask for.
-inline std::vector<Arithmetic> all_arithmetics() {
-  std::vector<Arithmetic> all;
+inline std::vector<MatrixArithmetic> all_arithmetics() {
+  std::vector<MatrixArithmetic> all;
   for (const DType dtype : all_dtypes) {
     for (const Contract contract : all_contracts) {
       if (!applies_to(contract, dtype)) continue;
@@ -32,7 +32,8 @@ inline std::vector<Arithmetic> all_arithmetics() {
 
 /// The combination's small problem: what the combination leaves open (channels, groups, boundary, epilogue, output
 /// type) is drawn from `index`.
-inline Problem matrix_problem(Kind kind, int rank, Layout layout, const Arithmetic& arithmetic, std::uint64_t index) {
+inline Problem matrix_problem(Kind kind, int rank, Layout layout, const MatrixArithmetic& arithmetic,
+                              std::uint64_t index) {
   std::mt19937_64 generator(index);
   const auto uniform = [&](int least, int most) {
     return least + static_cast<int>(generator() % static_cast<std::uint64_t>(most - least + 1));
@@ -78,7 +79,7 @@ inline std::vector<Problem> problem_matrix() {
   for (const Kind kind : {Kind::convolution, Kind::transposed, Kind::depthwise_separable}) {
     for (int rank = 1; rank <= max_rank; ++rank) {
       for (const Layout layout : {Layout::contiguous, Layout::channels_last}) {
-        for (const Arithmetic& arithmetic : all_arithmetics())
+        for (const MatrixArithmetic& arithmetic : all_arithmetics())
           all.push_back(matrix_problem(kind, rank, layout, arithmetic, all.size()));
       }
     }

@@ -46,12 +46,12 @@ void Safetensors::expect_refused(const std::string& header, const std::string& d
 
 // Written by hand: the length 64, the header with seven blanks, then 1.0, -2.0 and 0.5.
 const std::string golden_header = R"({"w":{"dtype":"F32","shape":[1,3],"data_offsets":[0,12]}})" + std::string(7, ' ');
-const std::string golden =
+const std::string golden_file =
     std::string("\x40\0\0\0\0\0\0\0", 8) + golden_header + std::string("\0\0\x80\x3f\0\0\0\xc0\0\0\0\x3f", 12);
 
 TEST_F(Safetensors, ReadsAndWritesGoldenBytes) {
   ASSERT_EQ(golden_header.size(), 64u);
-  put(golden);
+  put(golden_file);
   for (const std::string name : {"", ":w"}) {
     const Tensor tensor = read_tensor(path() + name);
     EXPECT_EQ(tensor.dtype(), DType::float32);
@@ -59,7 +59,7 @@ TEST_F(Safetensors, ReadsAndWritesGoldenBytes) {
     EXPECT_EQ(tensor.values(), (std::vector<double>{1, -2, 0.5}));
   }
   write_tensor(TemporaryFolder::path("b.safetensors") + ":w", Tensor({1, 3}, std::vector<float>{1, -2, 0.5f}).view());
-  EXPECT_EQ(TemporaryFolder::get("b.safetensors"), golden);
+  EXPECT_EQ(TemporaryFolder::get("b.safetensors"), golden_file);
 }
 
 TEST_F(Safetensors, ReadsOneOfManyTensorsOfEveryType) {
@@ -258,11 +258,11 @@ TEST_F(Safetensors, RefusesOffsetsThatDoNotFit) {
 }
 
 TEST_F(Safetensors, RefusesEveryTruncationAndExtension) {
-  for (std::size_t size = 0; size < golden.size(); ++size) {
-    put(golden.substr(0, size));
+  for (std::size_t size = 0; size < golden_file.size(); ++size) {
+    put(golden_file.substr(0, size));
     expect_error(ErrorCode::usage, path(), [&] { (void)read_tensor(path()); });
   }
-  put(golden + '\0');
+  put(golden_file + '\0');
   expect_error(ErrorCode::usage, "13 bytes of data", [&] { (void)read_tensor(path()); });
 }
 
@@ -270,7 +270,7 @@ TEST_F(Safetensors, SurvivesEveryChangedByteOfTheHeader) {
   int accepted = 0;
   for (std::size_t at = 0; at < 8 + golden_header.size(); ++at) {
     for (const char replacement : {'\0', '\n', ' ', '"', '[', ']', '{', '}', ',', ':', '0', '9', '-', '\\', '\xff'}) {
-      std::string changed = golden;
+      std::string changed = golden_file;
       changed[at] = replacement;
       put(changed);
       try {

@@ -4,11 +4,13 @@
 
 #include <limits>
 
+#include "special_numbers.hpp"
+
 namespace tapconv {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+using testing::infinity;
+using testing::nan;
 
 ErrorStatistics judge(float actual, const OracleOutput& expected, Contract contract = Contract::fp32) {
   Problem problem;

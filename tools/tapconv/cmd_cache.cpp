@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct CacheOptions {
   std::vector<std::string> words;
   std::string max_bytes;
   bool all = false, json = false;
@@ -66,7 +66,7 @@ void make_folder(const std::string& folder) {
   if (error) throw Error(ErrorCode::environment, fmt::format("cannot make {}: {}", folder, error.message()));
 }
 
-int list(const Options& options) {
+int list(const CacheOptions& options) {
   const CacheReport report = list_cache();
   tell_no_folders(report);
   if (options.json)
@@ -76,7 +76,7 @@ int list(const Options& options) {
   return exit_pass;
 }
 
-int verify(const Options& options) {
+int verify(const CacheOptions& options) {
   const CacheReport report = verify_cache();
   tell_no_folders(report);
   std::size_t kernels = 0, bad = 0;
@@ -95,7 +95,7 @@ int verify(const Options& options) {
   return bad > 0 ? exit_incorrect : exit_pass;
 }
 
-int prune(const Options& options) {
+int prune(const CacheOptions& options) {
   std::optional<std::uint64_t> max_bytes;
   if (options.all) max_bytes = 0;
   if (!options.max_bytes.empty())
@@ -109,7 +109,7 @@ int prune(const Options& options) {
   return exit_pass;
 }
 
-int export_to(const std::string& folder, const Options& options) {
+int export_to(const std::string& folder, const CacheOptions& options) {
   make_folder(folder);
   const CacheExport result = export_cache(folder);
   if (options.json)
@@ -119,7 +119,7 @@ int export_to(const std::string& folder, const Options& options) {
   return tell_bad(result.bad) > 0 ? exit_incorrect : exit_pass;
 }
 
-int run(const Options& options) {
+int run(const CacheOptions& options) {
   if (options.words.empty())
     throw Error(ErrorCode::usage,
                 "cache needs an action: list, verify, prune or export FOLDER (see tapconv cache --help)");
@@ -139,7 +139,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_cache(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CacheOptions>();
   CLI::App* command = app.add_subcommand("cache");
   command->add_option("action", options->words)->expected(1, 2);
   CLI::Option* max_bytes = command->add_option("--max-bytes", options->max_bytes)->check(expect_value);

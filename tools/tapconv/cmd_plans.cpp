@@ -10,7 +10,7 @@
 namespace tapconv::cli {
 namespace {
 
-struct Options {
+struct PlansOptions {
   std::vector<std::string> words;  ///< the action, then what it works on
   bool json = false;
 };
@@ -22,14 +22,14 @@ void print_text(const std::vector<StoredPlan>& plans) {
                plan.solver, plan.configuration, plan.measured_ms, plan.date);
 }
 
-void expect_words(const Options& options, std::size_t least, std::size_t most, const char* what) {
+void expect_words(const PlansOptions& options, std::size_t least, std::size_t most, const char* what) {
   const std::size_t count = options.words.size() - 1;
   if (count < least || count > most)
     throw Error(ErrorCode::usage, fmt::format("plans {} takes {}", options.words.front(), what));
 }
 
 /// How many plans were `done` ("removed"), and in which file.
-void print_count(const Options& options, std::size_t count, const char* done, const char* where,
+void print_count(const PlansOptions& options, std::size_t count, const char* done, const char* where,
                  const std::string& file) {
   if (options.json)
     print(Json{{"file", file}, {done, count}});
@@ -37,7 +37,7 @@ void print_count(const Options& options, std::size_t count, const char* done, co
     fmt::print("{} plans {} {} {}\n", count, done, where, file);
 }
 
-void list(const Options& options) {
+void list(const PlansOptions& options) {
   expect_words(options, 0, 0, "no more words");
   const std::vector<StoredPlan> plans = stored_plans();
   if (options.json) return print(to_json(plans));
@@ -47,18 +47,18 @@ void list(const Options& options) {
                plan_file().empty() ? "the plan database is off" : plan_file());
 }
 
-void merge(const Options& options) {
+void merge(const PlansOptions& options) {
   expect_words(options, 1, options.words.size(), "the files to merge");
   const std::size_t count = merge_plans({options.words.begin() + 1, options.words.end()});
   print_count(options, count, "merged", "into", plan_file());
 }
 
-void export_to(const Options& options) {
+void export_to(const PlansOptions& options) {
   expect_words(options, 1, 1, "one file");
   print_count(options, export_plans(options.words[1]), "exported", "to", options.words[1]);
 }
 
-void forget(const Options& options) {
+void forget(const PlansOptions& options) {
   expect_words(options, 1, 1, "one problem");
   print_count(options, forget_plans(parse_problem(options.words[1])), "removed", "from", plan_file());
 }
@@ -66,7 +66,7 @@ void forget(const Options& options) {
 }  // namespace
 
 void add_plans(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlansOptions>();
   CLI::App* command = app.add_subcommand("plans");
   command->add_option("action", options->words);
   command->add_flag("--json", options->json);

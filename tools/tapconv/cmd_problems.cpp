@@ -11,7 +11,7 @@
 namespace tapconv::cli {
 namespace {
 
-struct Options {
+struct ProblemsOptions {
   std::vector<std::string> sources;
   ProblemFilter filter;
   std::string batch, as;
@@ -42,7 +42,7 @@ std::string wrapped(const std::string& text, std::size_t indent) {
   return result;
 }
 
-void print_lists(const Options& options) {
+void print_lists(const ProblemsOptions& options) {
   const std::vector<ProblemList>& lists = problem_lists();
   if (options.json) return print(to_json(lists));
   for (const ProblemList& list : lists) {
@@ -62,7 +62,7 @@ bool names_problems(const CLI::App& command) {
 }
 
 /// What the arguments stand for, filtered, then changed.
-std::vector<NamedProblem> chosen(const Options& options) {
+std::vector<NamedProblem> chosen(const ProblemsOptions& options) {
   std::vector<NamedProblem> all, kept;
   for (const std::string& source : options.sources) std::ranges::move(problems_of(source), std::back_inserter(all));
   if (options.sources.empty()) {
@@ -117,7 +117,7 @@ void print_table(const std::vector<NamedProblem>& problems) {
 }  // namespace
 
 void add_problems(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProblemsOptions>();
   CLI::App* command = app.add_subcommand("problems");
   command->add_option("problem", options->sources);
   options->filter.add(*command);

@@ -11,7 +11,7 @@
 namespace tapconv::cli {
 namespace {
 
-struct Options {
+struct TuneOptions {
   std::vector<std::string> sources;
   DeviceOptions device;
   std::string seed = "0";
@@ -41,7 +41,7 @@ void print_text(const TuneReport& report) {
   if (!report.correct) fmt::print("WRONG: a candidate's outputs are not those of the default plan\n");
 }
 
-std::vector<Problem> chosen(const Options& options) {
+std::vector<Problem> chosen(const TuneOptions& options) {
   std::vector<Problem> problems;
   for (const std::string& source : options.sources) {
     for (const NamedProblem& named : problems_of(source)) problems.push_back(named.problem);
@@ -50,7 +50,7 @@ std::vector<Problem> chosen(const Options& options) {
 }
 
 /// Each problem gets an equal share of the time that is left.
-std::vector<TuneReport> tune_all(const std::vector<Problem>& problems, const Options& options) {
+std::vector<TuneReport> tune_all(const std::vector<Problem>& problems, const TuneOptions& options) {
   ProgressBar bar;
   const Progress progress = bar.callback();
   const auto count = static_cast<double>(problems.size());
@@ -72,7 +72,7 @@ std::vector<TuneReport> tune_all(const std::vector<Problem>& problems, const Opt
 }  // namespace
 
 void add_tune(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TuneOptions>();
   CLI::App* command = app.add_subcommand("tune");
   command->add_option("problem", options->sources)->required();
   options->device.add(*command);
