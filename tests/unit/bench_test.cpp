@@ -7,6 +7,7 @@
 #include <functional>
 #include <thread>
 
+#include "all_outputs.hpp"
 #include "engine/host_session.hpp"
 #include "forwarding_session.hpp"
 #include "tapconv/error.hpp"
@@ -32,8 +33,7 @@ class PlantedExecutable final : public Executable {
   [[nodiscard]] std::string name() const override { return planted_.name; }
   void run() override {
     const auto end = steady_clock::now() + std::chrono::duration<double, std::milli>(planted_.wall_ms);
-    std::vector<std::int64_t> outputs =
-        sample_outputs(session_.problem(), element_count(output_shape(session_.problem())), 0);
+    std::vector<std::int64_t> outputs = testing::all_outputs(session_.problem());
     std::vector<float> values;
     for (const OracleOutput& one : session_.evaluate(outputs, OperandRounding::exact))
       values.push_back(static_cast<float>(one.sequential * planted_.scale));

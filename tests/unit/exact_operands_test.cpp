@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
-
+#include "all_outputs.hpp"
 #include "oracle/oracle.hpp"
 #include "random_problem.hpp"
 
@@ -16,8 +15,7 @@ TEST(ExactOperands, MakeSumsThatAChainOfBinary32HoldsExactly) {
     const Problem problem = with_exact_activation(testing::any_random_problem(seed, 1e5));
     SCOPED_TRACE(seed);
     const ExactOperands operands(problem, seed);
-    std::vector<std::int64_t> outputs(static_cast<std::size_t>(element_count(output_shape(problem))));
-    std::iota(outputs.begin(), outputs.end(), std::int64_t{0});
+    const std::vector<std::int64_t> outputs = testing::all_outputs(problem);
     const OperandRounding rounding = operand_rounding(problem.contract, problem.tie_rule);
     std::int64_t here = 0;
     for (const OracleOutput& expected : oracle(problem, operands.tensors.operands(), outputs, rounding)) {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
+#include "all_outputs.hpp"
 #include "oracle/oracle.hpp"
 #include "special_numbers.hpp"
 #include "tapconv/error.hpp"
@@ -39,8 +39,7 @@ std::vector<float> computed(const Problem& problem, OperandRounding rounding, st
   operands.input = bytes_of(*source.input);
   operands.weight = bytes_of(*source.weight);
   operands.bias = bytes_of(*source.bias);
-  std::vector<std::int64_t> outputs(static_cast<std::size_t>(element_count(output_shape(problem))));
-  std::iota(outputs.begin(), outputs.end(), 0);
+  const std::vector<std::int64_t> outputs = testing::all_outputs(problem);
   std::vector<float> values;
   for (const OracleOutput& output : oracle(problem, operands, outputs, rounding))
     values.push_back(static_cast<float>(output.sequential));

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
+#include "all_outputs.hpp"
 #include "problem_matrix.hpp"
 #include "random_problem.hpp"
 #include "workbench/exact_operands.hpp"
@@ -16,9 +16,8 @@ namespace tapconv {
 namespace {
 
 std::vector<OracleOutput> outputs_of(const Problem& problem, const HostTensors& tensors) {
-  std::vector<std::int64_t> all(static_cast<std::size_t>(element_count(output_shape(problem))));
-  std::iota(all.begin(), all.end(), std::int64_t{0});
-  return oracle(problem, tensors.operands(), all, operand_rounding(problem.contract, problem.tie_rule));
+  return oracle(problem, tensors.operands(), testing::all_outputs(problem),
+                operand_rounding(problem.contract, problem.tie_rule));
 }
 
 TEST(Impulses, LeaveEveryOutputOneProductAtMost) {

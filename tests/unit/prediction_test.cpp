@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <numeric>
 #include <string>
 
+#include "all_outputs.hpp"
 #include "oracle/prediction_operands.hpp"
 #include "oracle/prediction_sums.hpp"
 #include "prediction_data.hpp"
@@ -60,8 +60,7 @@ std::string describe(const Case& item) {
 void compare(const Case& item, std::uint64_t seed) {
   SCOPED_TRACE(describe(item));
   constexpr int draws = 12;
-  std::vector<std::int64_t> outputs(element_count(output_shape(item.problem)));
-  std::iota(outputs.begin(), outputs.end(), 0);
+  const std::vector<std::int64_t> outputs = testing::all_outputs(item.problem);
   Measured error, difference;
   for (int draw = 0; draw < draws; ++draw) {
     const DrawnOperands drawn(item.problem, item.of, seed * draws + draw);
